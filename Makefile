@@ -1,0 +1,36 @@
+# make demo, make test and make check set everything up by themselves: they create .venv and install into it
+# (again only when pyproject.toml changes), then run. Any Python 3.10 or newer will do; choose one with PYTHON=...
+CANDIDATES := python3 python3.13 python3.12 python3.11 python3.10 python3.14 python
+USABLE := import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 10))
+PYTHON ?= $(shell for p in $(CANDIDATES); do $$p -c '$(USABLE)' >/dev/null 2>&1 && echo $$p && break; done)
+WORKERS ?= 2
+BIN := .venv/bin
+
+.PHONY: demo test check clean
+.DELETE_ON_ERROR:
+
+demo: .venv/.demo
+	$(BIN)/python examples/demo.py
+
+test: .venv/.dev
+	$(BIN)/python -m pytest -n $(WORKERS)
+
+check: .venv/.dev
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy --strict
+
+$(BIN)/python:
+	@test -n "$(PYTHON)" || { echo "Catena needs Python 3.10 or newer with venv and pip (Debian: apt install python3-venv)." >&2; exit 1; }
+	$(PYTHON) -m venv .venv
+
+.venv/.demo: pyproject.toml | $(BIN)/python
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e .
+	@touch $@
+
+.venv/.dev: pyproject.toml | $(BIN)/python
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev]'
+	@touch $@ .venv/.demo
+
+clean:
+	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis build dist
