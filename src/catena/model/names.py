@@ -1,0 +1,77 @@
+"""Names of links and joints: a plain tuple, or a pattern that costs nothing for a million of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import overload
+
+
+class Names(Sequence[str]):
+    """The names `pattern.format(start)`, `pattern.format(start + 1)`, ...: made when asked for.
+
+    `pattern` holds one `{}`. Equal to any sequence of the same strings, and hashable.
+    """
+
+    __slots__ = ("_prefix", "_range", "_suffix")
+
+    def __init__(self, pattern: str, count: int, start: int = 0) -> None:
+        self._prefix, self._suffix = pattern.split("{}")
+        self._range = range(start, start + count)
+
+    def __len__(self) -> int:
+        return len(self._range)
+
+    @overload
+    def __getitem__(self, index: int) -> str: ...
+    @overload
+    def __getitem__(self, index: slice) -> tuple[str, ...]: ...
+    def __getitem__(self, index: int | slice) -> str | tuple[str, ...]:
+        if isinstance(index, slice):
+            return tuple(self._make(i) for i in self._range[index])
+        return self._make(self._range[index])
+
+    def __iter__(self) -> Iterator[str]:
+        return map(self._make, self._range)
+
+    def __contains__(self, name: object) -> bool:
+        return isinstance(name, str) and self._find(name) is not None
+
+    def index(self, value: str, start: int = 0, stop: int | None = None) -> int:
+        """The position of `value`, in O(1); ValueError if it is not there."""
+        found = self._find(value)
+        if found is None or not start <= found < (len(self) if stop is None else stop):
+            raise ValueError(f"{value!r} is not among the names")
+        return found
+
+    def __eq__(self, other: object) -> bool:
+        if isinstance(other, Names) and self._key() == other._key():
+            return True
+        if isinstance(other, Sequence) and not isinstance(other, str):
+            return len(self) == len(other) and all(a == b for a, b in zip(self, other, strict=True))
+        return NotImplemented
+
+    def __hash__(self) -> int:
+        return hash(tuple(self))
+
+    def __repr__(self) -> str:
+        return f"Names({self._prefix + '{}' + self._suffix!r}, {len(self)}, start={self._range.start})"
+
+    def _key(self) -> tuple[str, str, range]:
+        return self._prefix, self._suffix, self._range
+
+    def _make(self, number: int) -> str:
+        return f"{self._prefix}{number}{self._suffix}"
+
+    def _find(self, name: str) -> int | None:
+        if not (name.startswith(self._prefix) and name.endswith(self._suffix)):
+            return None
+        digits = name[len(self._prefix) : len(name) - len(self._suffix)]
+        if not (digits.isascii() and digits.isdigit() and len(digits) < 20):
+            return None
+        number = int(digits)
+        return number - self._range.start if number in self._range and self._make(number) == name else None
+
+
+def freeze_names(names: Iterable[str]) -> Sequence[str]:
+    """`names` as a sequence nobody can change."""
+    return names if isinstance(names, Names) else tuple(names)
