@@ -17,9 +17,7 @@ class Robot:
 
     def __init__(self, tree: Tree) -> None:
         if not isinstance(tree, Tree):
-            raise ModelError(
-                f"a Robot is made from a Tree, not from a {type(tree).__name__}; see catena.load and Builder"
-            )
+            raise ModelError(f"a Robot is made from a Tree, not from a {type(tree).__name__}; see Builder")
         self.__dict__["tree"] = tree
 
     tree: Tree
@@ -35,9 +33,7 @@ class Robot:
         return self.tree.nv
 
     def __setattr__(self, name: str, value: Any) -> NoReturn:
-        raise AttributeError(
-            f"a Robot cannot be changed (tried to set {name!r}); with_gravity, locked, ... make a new one"
-        )
+        raise AttributeError(f"a Robot cannot be changed (tried to set {name!r}); see with_gravity, locked")
 
     def __delattr__(self, name: str) -> NoReturn:
         raise AttributeError(f"a Robot cannot be changed (tried to delete {name!r})")

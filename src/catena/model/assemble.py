@@ -19,7 +19,7 @@ def assemble(
     base: Literal["fixed", "floating"] = "fixed",
     gravity: npt.ArrayLike = (0.0, 0.0, -9.81),
     warnings: Iterable[str] = (),
-    massless: Literal["error", "warn"] = "error",
+    strict: bool = True,
 ) -> Tree:
     """Checks the parts and makes the Tree of which they are the links and joints; `Robot(tree)` is the caller's step.
 
@@ -27,9 +27,10 @@ def assemble(
     base (`base="fixed"`) or moves freely, by a joint "root_joint" (`base="floating"`). Links hanging on fixed joints
     are merged into what carries them and stay as frames.
 
-    `massless` says what to do with a moving leaf that nothing holds back (no mass, no inertia about its axis, no
-    armature), so that the mass matrix has no inverse: raise SingularError naming it, or only warn, for files of real
-    robots whose kinematics are still good.
+    `strict=False` is for files of real robots, which have faults their users live with. Then two faults are warnings
+    instead of errors: a moving leaf that nothing holds back (no mass, no inertia about its axis, no armature), so that
+    the mass matrix has no inverse; and an inertia that is not positive semidefinite about the centre of mass but is so
+    about the link's origin, or whose link is fixed to another that makes up for it.
 
     Raises ModelError or a child of it for anything else wrong. Cost: O(n).
     """

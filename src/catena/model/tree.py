@@ -52,11 +52,11 @@ class FrozenMapping(Mapping[str, Value], Generic[Value]):
 class Tree:
     """A tree of n moving links; fixed joints are merged already. Everything the algorithms need, and nothing derived.
 
-    Link i's pose in its parent's frame is placement · Q · J(q) · Qᵀ: Q = `joint_rotation[i]` turns the joint's canonical
-    axes (1-dof joints move about or along z) into the link's frame, J is the map of the joint type `kind[i]`
+    Link i's pose in its parent's frame is placement · Q · J(q) · Qᵀ: Q = `joint_rotation[i]` turns the joint's
+    canonical axes (1-dof joints move about or along z) into the link's frame, J is the map of the joint type `kind[i]`
     (`JOINT_TYPES` in joints.py). Link i's coordinates are q[q_start[i]:q_start[i + 1]], its speeds likewise.
 
-    Arrays may be stride-0 broadcasts: a uniform million-link chain then costs almost nothing, so never assume contiguity.
+    Arrays may be stride-0 broadcasts, so that a uniform million-link chain costs almost nothing: never assume contiguity.
     Equal by content (name included, warnings not); a broadcast array equals and hashes as its dense copy.
     """
 
