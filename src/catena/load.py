@@ -1,0 +1,72 @@
+"""`catena.load`: a robot from a URDF or MJCF file, recognised by its content."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from typing import Literal
+
+from catena.errors import LoadError, ModelError
+from catena.model.assemble import assemble
+from catena.model.xml import Document, open_document, root_tag, shorten
+from catena.robot import Robot
+
+Source = str | bytes | os.PathLike[str]
+Base = Literal["fixed", "floating"]
+
+
+def load(path_or_text: Source, base: Base = "fixed", *, package_roots: Iterable[str | os.PathLike[str]] = ()) -> Robot:
+    """The robot in a URDF or MJCF file, or in its text.
+
+    A string that starts with "<" and bytes are text, any other string and a path object name a file. With
+    `base="floating"` the root link moves freely, by a joint "root_joint" that comes first; an MJCF file that has a free
+    joint already is left as it is. `package_roots` are directories in which `package://` meshes may be found when
+    somebody draws the robot; nothing but the file itself is opened here (MJCF: and what MuJoCo's compiler includes).
+
+    Links are ordered base to tip, depth first, in the order of the file's joints. What is odd but usable is collected
+    in `robot.warnings`. Raises LoadError, which names the file and, where it can, the line, link or joint.
+    """
+    return load_document(open_document(path_or_text), base, package_roots)
+
+
+def load_document(document: Document, base: Base, package_roots: Iterable[str | os.PathLike[str]] = ()) -> Robot:
+    """The robot in an opened document; see `load`."""
+    if base not in ("fixed", "floating"):
+        raise LoadError(f"base must be 'fixed' or 'floating', not {base!r}")
+    roots = (package_roots,) if isinstance(package_roots, str | os.PathLike) else tuple(package_roots)
+    tag = root_tag(document)
+    try:
+        if tag == "robot":
+            return _load_urdf(document, base, tuple(os.path.abspath(root) for root in roots))
+        if tag in ("mujoco", "mujocoinclude"):
+            return _load_mjcf(document, base)
+    except LoadError:
+        raise
+    except ModelError as error:
+        raise LoadError(f"{document.source}: {error}", link=error.link, joint=error.joint) from error
+    hint = "; convert SDF to URDF first" if tag == "sdf" else ""
+    raise document.error(f"expected <robot> (URDF) or <mujoco> (MJCF), found <{shorten(tag)}>{hint}")
+
+
+def _load_urdf(document: Document, base: Base, roots: tuple[str, ...]) -> Robot:
+    from catena.model.urdf import UrdfParts
+
+    parts = UrdfParts(document, roots)
+    return Robot(assemble(parts.links, parts.joints, name=parts.name, base=base, warnings=parts.warnings, strict=False))
+
+
+def _load_mjcf(document: Document, base: Base) -> Robot:
+    from catena.model.mjcf import read_mjcf
+
+    parts = read_mjcf(document, floating=base == "floating")
+    return Robot(
+        assemble(
+            parts.links,
+            parts.joints,
+            name=parts.name,
+            base="fixed" if parts.has_free_base else base,
+            gravity=parts.gravity,
+            warnings=parts.warnings,
+            strict=False,
+        )
+    )

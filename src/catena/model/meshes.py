@@ -1,0 +1,89 @@
+"""Where a link's meshes lie. References are kept as written and looked up only when somebody wants to draw them.
+
+A model file is not trusted to name any file it likes: a mesh is found only inside the model's own directory, inside the
+package it names when the model lies in that package, or inside roots that the caller allows; never through "..", and
+symbolic links are followed before the check.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+from urllib.parse import unquote
+
+from catena.errors import LoadError
+
+Vector = tuple[float, float, float]
+
+
+@dataclass(frozen=True)
+class MeshReference:
+    """A mesh as the model names it, and its place in the link's frame.
+
+    `rotation` holds the rows of a 3x3 rotation, `position` is in metres, `scale` is per axis; `role` is "visual" or
+    "collision". `directory` is the model's own (None for text), `roots` are directories in which packages may lie.
+    """
+
+    uri: str
+    role: str = "visual"
+    rotation: tuple[Vector, Vector, Vector] = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
+    position: Vector = (0.0, 0.0, 0.0)
+    scale: Vector = (1.0, 1.0, 1.0)
+    directory: str | None = None
+    roots: tuple[str, ...] = ()
+
+    def resolve(self) -> Path:
+        """The mesh's file, with symbolic links followed. Raises LoadError if there is none in an allowed place."""
+        scheme, path = self._split()
+        candidates = self._in_package(path) if scheme == "package" else self._on_disk(path)
+        outside: Path | None = None
+        for allowed, candidate in candidates:
+            try:
+                found, root = candidate.resolve(strict=True), allowed.resolve(strict=True)
+            except (OSError, RuntimeError, ValueError):
+                continue
+            if not found.is_relative_to(root):
+                outside = root
+            elif found.is_file():
+                return found
+        if outside is not None:
+            raise self._refused(f"it leads out of {outside}; pass package_roots=[...] to catena.load to allow more")
+        where = ", ".join(str(allowed) for allowed, _ in candidates) or "no directory: none is allowed"
+        raise self._refused(f"not found; looked in {where}; pass package_roots=[...] to catena.load")
+
+    def _split(self) -> tuple[str, PurePosixPath]:
+        scheme, separator, rest = self.uri.partition("://")
+        if not separator:
+            scheme, rest = "", self.uri
+        scheme = scheme.lower()
+        if scheme not in ("", "file", "package"):
+            raise self._refused(f"{scheme}:// is not supported, only package://, file:// and plain paths")
+        path = PurePosixPath(unquote(rest).replace("\\", "/") if scheme else rest.replace("\\", "/"))
+        if ".." in path.parts:
+            raise self._refused('paths through ".." are not followed')
+        if "\0" in str(path):
+            raise self._refused("the path holds a NUL character")
+        return scheme, path
+
+    def _in_package(self, path: PurePosixPath) -> list[tuple[Path, Path]]:
+        """Package directories and the mesh in them: under the allowed roots, then around the model itself."""
+        parts = [part for part in path.parts if part != "/"]
+        if not parts:
+            raise self._refused("it names no package")
+        package, inside = parts[0], parts[1:]
+        roots = [Path(root) for root in self.roots]
+        places = [root / package for root in roots] + [root for root in roots if root.name == package]
+        if self.directory is not None:
+            here = Path(self.directory).absolute()
+            places += [place for place in (here, *here.parents) if place.name == package]
+        return [(place, place.joinpath(*inside)) for place in places]
+
+    def _on_disk(self, path: PurePosixPath) -> list[tuple[Path, Path]]:
+        """The model's directory and the allowed roots, each with the path in it (an absolute path stays as it is)."""
+        places = [Path(root) for root in self.roots]
+        if self.directory is not None:
+            places.insert(0, Path(self.directory))
+        return [(place, place / path) for place in places]
+
+    def _refused(self, why: str) -> LoadError:
+        return LoadError(f"mesh {self.uri[:200]!r}: {why}")

@@ -1,0 +1,205 @@
+"""URDF: links and joints from `<robot>`, read as a stream (see xml.py), handed to `assemble` as parts.
+
+Follows https://wiki.ros.org/urdf/XML with these readings: a joint's axis is (1, 0, 0) unless given and need not be of
+unit length; a planar joint moves in the plane perpendicular to its axis; rpy means Rz(yaw) Ry(pitch) Rx(roll), computed
+as written, never rounded to right angles; mimic joints are independent joints that remember their master.
+Visual meshes are kept by name. Everything that is not about the mechanism (transmissions, materials, gazebo, sensors,
+ros2_control, calibration, safety controllers) is passed over.
+"""
+
+from __future__ import annotations
+
+from math import cos, sin
+from typing import Any
+
+from catena.errors import LoadError
+from catena.model.meshes import MeshReference
+from catena.model.parts import JointPart, LinkPart, Mimic
+from catena.model.xml import Document, Element, FieldError, elements, shorten
+
+Vector = tuple[float, float, float]
+Matrix = tuple[Vector, Vector, Vector]
+
+ORIGIN: Vector = (0.0, 0.0, 0.0)
+X_AXIS: Vector = (1.0, 0.0, 0.0)
+ZEROS: Matrix = (ORIGIN, ORIGIN, ORIGIN)
+IDENTITY: Matrix = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
+JOINT_TYPES = {
+    "revolute": "revolute",
+    "continuous": "continuous",
+    "prismatic": "prismatic",
+    "planar": "planar",
+    "floating": "free",
+    "fixed": "fixed",
+}
+IGNORED = {"material", "transmission", "gazebo", "sensor", "ros2_control", "plugin", "mujoco", "group", "drake"}
+
+
+class UrdfParts:
+    """The parts of one URDF document: `name`, `links`, `joints`, and `warnings` about what is odd in them."""
+
+    def __init__(self, document: Document, package_roots: tuple[str, ...] = ()) -> None:
+        self.document = document
+        self.package_roots = package_roots
+        self.name = "robot"
+        self.links: list[LinkPart] = []
+        self.joints: list[JointPart] = []
+        self.warnings: list[str] = []
+        self._read()
+
+    def _read(self) -> None:
+        stream = elements(self.document)
+        root = next(stream)
+        if root.tag != "robot":
+            raise self.document.error(f"expected <robot>, found <{shorten(root.tag)}>", root.line)
+        self.name = root.attributes.get("name", "").strip() or "robot"
+        for element in stream:
+            if element.tag == "link":
+                self._guarded(element, self._link, "link")
+            elif element.tag == "joint":
+                self._guarded(element, self._joint, "joint")
+            elif element.tag.startswith("xacro:"):
+                raise self.document.error(f"<{shorten(element.tag)}>: expand the file with xacro first", element.line)
+            elif element.tag not in IGNORED:
+                self.warnings.append(f"line {element.line}: <{shorten(element.tag)}> is not part of URDF; passed over")
+        if not self.links:
+            raise self.document.error("the <robot> has no links; expected at least one <link>", root.line)
+
+    def _guarded(self, element: Element, read: Any, what: str) -> None:
+        """Reads one link or joint; whatever is wrong in it is reported with its name and line."""
+        name = element.attributes.get("name", "").strip()
+        try:
+            read(element.text("name"), element)
+        except FieldError as fault:
+            error = self.document.error(f"{what} {shorten(name)!r}: {fault}", fault.line)
+            raise LoadError(str(error), **{what: name or None}) from None
+
+    def _link(self, name: str, element: Element) -> None:
+        mass, com, inertia = self._inertial(name, element.child("inertial"))
+        self.links.append(LinkPart(name, mass, com, inertia, self._meshes(element)))
+
+    def _inertial(self, name: str, inertial: Element | None) -> tuple[float, Vector, Matrix]:
+        """Mass, centre of mass and inertia about it, both in the link's frame."""
+        if inertial is None:
+            return 0.0, ORIGIN, ZEROS
+        mass = inertial.child("mass")
+        if mass is None:
+            raise inertial.fault("needs a <mass>")
+        rotation, com = _pose(inertial)
+        inertia = inertial.child("inertia")
+        if inertia is None:
+            self.warnings.append(f"link {name!r}: no <inertia> beside its <mass>; taken as a point mass")
+            return mass.number("value"), com, ZEROS
+        xx, yy, zz = (inertia.number(key) for key in ("ixx", "iyy", "izz"))
+        xy, xz, yz = (inertia.number(key, 0.0) for key in ("ixy", "ixz", "iyz"))
+        moments = ((xx, xy, xz), (xy, yy, yz), (xz, yz, zz))
+        return mass.number("value"), com, moments if rotation is IDENTITY else _turned(rotation, moments)
+
+    def _meshes(self, link: Element) -> tuple[MeshReference, ...]:
+        directory = None if self.document.path is None else str(self.document.path.absolute().parent)
+        found = []
+        for shape in link.children:
+            geometry = shape.child("geometry") if shape.tag in ("visual", "collision") else None
+            mesh = None if geometry is None else geometry.child("mesh")
+            if mesh is not None and mesh.attributes.get("filename", "").strip():
+                rotation, position = _pose(shape)
+                scale = mesh.vector("scale", (1.0, 1.0, 1.0))
+                uri = mesh.text("filename")
+                found.append(MeshReference(uri, shape.tag, rotation, position, scale, directory, self.package_roots))
+        return tuple(found)
+
+    def _joint(self, name: str, element: Element) -> None:
+        written = element.text("type")
+        kind = JOINT_TYPES.get(written)
+        if kind is None:
+            raise element.fault(f"type {shorten(written)!r} is unknown; expected one of {', '.join(JOINT_TYPES)}")
+        rotation, position = _pose(element)
+        damping, friction = _dynamics(element.child("dynamics"))
+        lower, upper, velocity, effort = self._limits(name, kind, element.child("limit"))
+        self.joints.append(
+            JointPart(
+                name,
+                kind,
+                _link_name(element, "parent"),
+                _link_name(element, "child"),
+                rotation,
+                position,
+                _axis(kind, element.child("axis")),
+                lower=lower,
+                upper=upper,
+                velocity_limit=velocity,
+                effort_limit=effort,
+                damping=damping,
+                friction=friction,
+                mimic=self._mimic(name, element.child("mimic")),
+            )
+        )
+
+    def _limits(self, name: str, kind: str, limit: Element | None) -> tuple[float | None, ...]:
+        """Lower, upper, velocity and effort limits; None where the joint has none."""
+        if kind not in ("revolute", "prismatic", "continuous"):
+            return None, None, None, None
+        if limit is None:
+            if kind != "continuous":
+                self.warnings.append(f"joint {name!r}: {kind}, but has no <limit>; taken as unlimited")
+            return None, None, None, None
+        velocity, effort = (limit.number(key) if key in limit.attributes else None for key in ("velocity", "effort"))
+        if kind == "continuous":
+            return None, None, velocity, effort
+        if "lower" not in limit.attributes and "upper" not in limit.attributes:
+            self.warnings.append(f"joint {name!r}: <limit> without lower and upper leaves it no range (both are 0)")
+        return limit.number("lower", 0.0), limit.number("upper", 0.0), velocity, effort
+
+    def _mimic(self, name: str, mimic: Element | None) -> Mimic | None:
+        if mimic is None:
+            return None
+        found = Mimic(mimic.text("joint"), mimic.number("multiplier", 1.0), mimic.number("offset", 0.0))
+        self.warnings.append(f"joint {name!r}: mimics {found.master!r}; loaded as an independent joint")
+        return found
+
+
+def _link_name(joint: Element, role: str) -> str:
+    """The link that the joint's <parent> or <child> names."""
+    found = joint.child(role)
+    if found is None:
+        raise joint.fault(f"needs a <{role} link=...>")
+    return found.text("link")
+
+
+def _axis(kind: str, axis: Element | None) -> Vector:
+    """The joint's axis; (1, 0, 0) where none is given or none matters."""
+    return X_AXIS if axis is None or kind in ("fixed", "free") else axis.vector("xyz", X_AXIS)
+
+
+def _dynamics(dynamics: Element | None) -> tuple[float, float]:
+    """Damping and friction."""
+    return (0.0, 0.0) if dynamics is None else (dynamics.number("damping", 0.0), dynamics.number("friction", 0.0))
+
+
+def _pose(element: Element) -> tuple[Matrix, Vector]:
+    """Rotation and position from the element's <origin>."""
+    origin = element.child("origin")
+    if origin is None:
+        return IDENTITY, ORIGIN
+    return rotation_from_rpy(*origin.vector("rpy", ORIGIN)), origin.vector("xyz", ORIGIN)
+
+
+def rotation_from_rpy(roll: float, pitch: float, yaw: float) -> Matrix:
+    """Rz(yaw) Ry(pitch) Rx(roll), as rows."""
+    if roll == pitch == yaw == 0.0:
+        return IDENTITY
+    sr, cr, sp, cp, sy, cy = sin(roll), cos(roll), sin(pitch), cos(pitch), sin(yaw), cos(yaw)
+    return (
+        (cy * cp, cy * sp * sr - sy * cr, cy * sp * cr + sy * sr),
+        (sy * cp, sy * sp * sr + cy * cr, sy * sp * cr - cy * sr),
+        (-sp, cp * sr, cp * cr),
+    )
+
+
+def _turned(rotation: Matrix, moments: Matrix) -> Matrix:
+    """R I Rᵀ, exactly symmetric."""
+    half = [[sum(r * i for r, i in zip(row, column, strict=True)) for column in moments] for row in rotation]
+    (xx, xy, xz), (_, yy, yz), (_, _, zz) = (
+        tuple(sum(h * r for h, r in zip(row, other, strict=True)) for other in rotation) for row in half
+    )
+    return (xx, xy, xz), (xy, yy, yz), (xz, yz, zz)

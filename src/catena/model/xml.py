@@ -1,0 +1,259 @@
+"""XML from strangers: documents are opened with caps, and read as a stream of elements on the standard library's expat.
+
+Document types are refused, so entities cannot be declared: no bombs, no external files. Bytes, elements, depth and the
+length of a single tag are capped. Nothing here knows what a robot is.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import stat
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from math import isfinite
+from pathlib import Path
+from xml.parsers import expat
+
+from catena.errors import LoadError
+
+MAX_BYTES = 256 * 2**20
+MAX_ELEMENTS = 4_000_000
+MAX_ELEMENTS_IN_PART = 100_000
+MAX_DEPTH = 100
+MAX_TAG_BYTES = 8 * 2**20
+
+_CHUNK = 2**20
+_ENCODINGS = re.compile(r"utf-?8|utf-?16([bl]e)?|us-ascii|ascii|latin-?1|(iso-8859|windows-125|koi8)[-\w]{0,3}", re.I)
+
+
+@dataclass(frozen=True)
+class Document:
+    """The bytes of a document, what to call it in messages, where it lies (None for text), its encoding if known."""
+
+    data: bytes
+    source: str
+    path: Path | None = None
+    encoding: str | None = None
+
+    def error(self, message: str, line: int | None = None) -> LoadError:
+        """A LoadError that names the document, and the line where there is one."""
+        where = self.source if line is None else f"{self.source}, line {line}"
+        return LoadError(f"{where}: {message}")
+
+
+class FieldError(ValueError):
+    """An element that does not hold what it should; its reader knows which link or joint it belongs to."""
+
+    def __init__(self, message: str, line: int) -> None:
+        super().__init__(message)
+        self.line = line
+
+
+@dataclass(slots=True)
+class Element:
+    """An element with its attributes, its children and the line it starts on. Text between tags is not kept."""
+
+    tag: str
+    attributes: dict[str, str]
+    line: int
+    children: list[Element] = field(default_factory=list)
+
+    def fault(self, message: str) -> FieldError:
+        """A FieldError at this element."""
+        return FieldError(f"<{self.tag}> {message}", self.line)
+
+    def child(self, tag: str) -> Element | None:
+        """The only child called `tag`, or None; two of them are a FieldError."""
+        found = None
+        for child in self.children:
+            if child.tag == tag:
+                if found is not None:
+                    raise child.fault(f"appears twice, first on line {found.line}; keep one")
+                found = child
+        return found
+
+    def text(self, name: str) -> str:
+        """Attribute `name`, which must be there and not be empty."""
+        value = self.attributes.get(name, "").strip()
+        if not value:
+            raise self.fault(f"needs a non-empty attribute {name!r}")
+        return value
+
+    def number(self, name: str, default: float | None = None) -> float:
+        """Attribute `name` as one finite number; `default` when it is absent, None meaning that it may not be."""
+        if name not in self.attributes:
+            if default is None:
+                raise self.fault(f"needs a number {name!r}")
+            return default
+        return self.numbers(name, 1)[0]
+
+    def vector(self, name: str, default: tuple[float, float, float]) -> tuple[float, float, float]:
+        """Attribute `name` as three finite numbers; `default` when it is absent."""
+        if name not in self.attributes:
+            return default
+        x, y, z = self.numbers(name, 3)
+        return x, y, z
+
+    def numbers(self, name: str, count: int) -> list[float]:
+        """Attribute `name` as `count` finite decimal numbers, read the same in every locale."""
+        text = self.attributes[name]
+        try:
+            values = [float(word) for word in text.split()]
+        except ValueError:
+            values = []
+        if len(values) == count and all(map(isfinite, values)) and text.isascii() and "_" not in text:
+            return values
+        expected = "one finite number" if count == 1 else f"{count} finite numbers"
+        hint = "; expand the file with xacro first" if "${" in text else ""
+        raise self.fault(f"{name}={shorten(text)!r}: expected {expected}{hint}")
+
+
+def shorten(text: str, length: int = 60) -> str:
+    """`text`, cut to `length` characters for a message."""
+    return text if len(text) <= length else text[:length] + "…"
+
+
+def open_document(source: str | bytes | os.PathLike[str], *, name: str | None = None) -> Document:
+    """The document that `source` is (bytes, or a string that starts with "<") or names (any other string, a path).
+
+    `name` is what messages call it; by default the path, or "XML text". Raises LoadError for what is missing,
+    unreadable, empty, not a regular file, or larger than MAX_BYTES (asked of the file system before reading).
+    """
+    if isinstance(source, bytes | bytearray | memoryview):
+        document = Document(bytes(source), name or "XML text")
+    elif isinstance(source, str) and source.lstrip("\ufeff \t\r\n").startswith("<"):
+        document = _from_text(source.lstrip("\ufeff \t\r\n"), name or "XML text")
+    elif isinstance(source, str | os.PathLike):
+        document = _from_file(source, name)
+    else:
+        raise LoadError(f"expected a path, XML text or bytes, not a {type(source).__name__}")
+    if len(document.data) > MAX_BYTES:
+        raise document.error(_too_large(len(document.data)))
+    if not document.data.strip():
+        raise document.error("is empty; expected URDF or MJCF")
+    return document
+
+
+def _from_text(text: str, name: str) -> Document:
+    try:
+        return Document(text.encode(), name, encoding="utf-8")
+    except UnicodeEncodeError as error:
+        raise LoadError(f"{name}: holds a character that is not Unicode text, at position {error.start}") from None
+
+
+def _from_file(source: str | os.PathLike[str], name: str | None) -> Document:
+    label = name or shorten(str(source), 200)
+    if not str(source).strip():
+        raise LoadError("expected a path or XML text, got an empty string")
+    try:
+        path = Path(source)
+        status = path.stat()
+        if stat.S_ISDIR(status.st_mode):
+            raise LoadError(f"{label}: is a directory; give the file in it")
+        if not stat.S_ISREG(status.st_mode):
+            raise LoadError(f"{label}: is not a regular file; read it yourself and pass its content")
+        if status.st_size > MAX_BYTES:
+            raise LoadError(f"{label}: {_too_large(status.st_size)}")
+        with path.open("rb") as file:
+            return Document(file.read(MAX_BYTES + 1), label, path)
+    except FileNotFoundError:
+        raise LoadError(f"{label}: no such file (XML text would start with '<')") from None
+    except (OSError, ValueError, TypeError) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        raise LoadError(f"{label}: cannot be read: {reason}") from None
+
+
+def _too_large(size: int) -> str:
+    return f"holds {size / 2**20:,.0f} MiB; at most {MAX_BYTES // 2**20} MiB are read"
+
+
+def root_tag(document: Document) -> str:
+    """The name of the document's root element; nothing after it is looked at."""
+    for element in elements(document):
+        return element.tag
+    raise document.error("holds no element")
+
+
+def elements(document: Document) -> Iterator[Element]:
+    """The root element (without children), then each of its children when it is complete.
+
+    Memory is bounded by the largest child. Raises LoadError, with the line, for anything that is not well-formed XML,
+    has a document type, or exceeds the caps.
+    """
+    reader = _Reader(document)
+    view = memoryview(document.data)
+    for start in range(0, len(view), _CHUNK):
+        end = min(start + _CHUNK, len(view))
+        yield from reader.feed(bytes(view[start:end]), end)
+    yield from reader.feed(b"", len(view), last=True)
+
+
+class _Reader:
+    """Expat's handlers: a stack of open elements, and a queue of complete ones."""
+
+    def __init__(self, document: Document) -> None:
+        self.document = document
+        self.parser = parser = expat.ParserCreate(document.encoding)
+        parser.XmlDeclHandler = self.declaration
+        parser.StartDoctypeDeclHandler = self.doctype
+        parser.StartElementHandler = self.start
+        parser.EndElementHandler = self.end
+        self.open: list[Element] = []
+        self.complete: list[Element] = []
+        self.count = self.in_part = 0
+
+    def feed(self, data: bytes, consumed: int, last: bool = False) -> Iterator[Element]:
+        """Parses `data`, which ends at byte `consumed` of the document; yields what it completed, even before an error."""
+        failure = self.parse(data, last)
+        if failure is None and consumed - self.parser.CurrentByteIndex > MAX_TAG_BYTES + _CHUNK:
+            failure = self.error(f"a single tag or comment is longer than {MAX_TAG_BYTES // 2**20} MiB")
+        complete, self.complete = self.complete, []
+        yield from complete
+        if failure is not None:
+            raise failure
+
+    def parse(self, data: bytes, last: bool) -> LoadError | None:
+        """Parses `data`; returns what is wrong with it."""
+        try:
+            self.parser.Parse(data, last)
+        except LoadError as error:
+            return error
+        except expat.ExpatError as error:
+            reason = f"{expat.ErrorString(error.code)}, column {error.offset + 1}"
+            return self.document.error(f"is not well-formed XML: {reason}", error.lineno)
+        except (LookupError, ValueError) as error:
+            return self.error(f"cannot be decoded: {error}")
+        return None
+
+    def error(self, message: str) -> LoadError:
+        """A LoadError at the parser's place."""
+        return self.document.error(message, self.parser.CurrentLineNumber)
+
+    def declaration(self, version: str, encoding: str | None, standalone: int) -> None:
+        if encoding is not None and not _ENCODINGS.fullmatch(encoding):
+            raise self.error(f"encoding {shorten(encoding)!r} is not supported; save the file as UTF-8")
+
+    def doctype(self, *_: object) -> None:
+        raise self.error("document types and entities are refused; remove the <!DOCTYPE ...>")
+
+    def start(self, tag: str, attributes: dict[str, str]) -> None:
+        element, depth = Element(tag, attributes, self.parser.CurrentLineNumber), len(self.open)
+        self.count += 1
+        self.in_part = self.in_part + 1 if depth > 1 else 0
+        if self.count > MAX_ELEMENTS:
+            raise self.error(f"holds more than {MAX_ELEMENTS:,} elements")
+        if self.in_part > MAX_ELEMENTS_IN_PART:
+            raise self.error(f"one <{shorten(self.open[1].tag)}> holds more than {MAX_ELEMENTS_IN_PART:,} elements")
+        if depth >= MAX_DEPTH:
+            raise self.error(f"elements are nested more than {MAX_DEPTH} deep")
+        if depth == 0:
+            self.complete.append(element)
+        elif depth > 1:
+            self.open[-1].children.append(element)
+        self.open.append(element)
+
+    def end(self, tag: str) -> None:
+        element = self.open.pop()
+        if len(self.open) == 1:
+            self.complete.append(element)
