@@ -1,0 +1,245 @@
+"""The joint types: one class each, with its motion axes, its map from q and, through its space, its coordinates.
+
+A joint moves its canonical child frame relative to its canonical parent frame; `joint_rotation` and `placement` of
+:class:`~catena.model.tree.Tree` say where those frames are. `motion`, `axes` and `axes_rate` run on any scalar; the
+arrays of coordinates (neutral, random, integrate, difference) are the business of :mod:`catena.model.spaces`.
+
+`end` is the constant screw, a turn by an angle about z and a slide along z, that stands between the joint's placement
+and its motion: joints that turn about z or slide along z absorb it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from catena.model.spaces import Plane, Pose, Rotation, Space
+from catena.scalars import Scalar, is_zero, sincos
+from catena.spatial import Axes, Dofs, Mat3, Motion, ShiftAlong, Transform, Turn, TurnAbout, Vec3
+
+
+@dataclass(slots=True)
+class Screw:
+    """A turn by `angle` (with its cosine c and sine s) about z and a slide by `slide` along z."""
+
+    angle: Scalar
+    c: Scalar
+    s: Scalar
+    slide: Scalar
+
+    @property
+    def transform(self) -> Transform:
+        """The constant transform of this screw."""
+        return Transform.of(TurnAbout("z", self.c, self.s), ShiftAlong("z", self.slide))
+
+    def turned(self, q: Scalar) -> TurnAbout:
+        """The turn of this screw followed by a turn by q about z."""
+        s, c = sincos(q if is_zero(self.angle) else q + self.angle)
+        return TurnAbout("z", c, s)
+
+
+def _axes(*numbers: int) -> Axes:
+    """Unit axes by their place among (ωx, ωy, ωz, vx, vy, vz)."""
+    return Axes([Motion.of([int(i == number) for i in range(6)]) for number in numbers])
+
+
+class JointType(Space):
+    """What every joint type has: a name, a code in `Tree.kind`, the sizes of q and v, and three maps."""
+
+    name: ClassVar[str]
+    code: ClassVar[int]
+    screw: ClassVar[bool] = False  # turns about z and slides along z only, so frames may be moved along its axis
+
+    @classmethod
+    def motion(cls, q: Dofs, pitch: Scalar, end: Screw) -> Transform:
+        """From the joint's placement, through `end`, to the child's canonical frame."""
+        raise TypeError(f"{cls.name} joints are merged into their parent link and never move")
+
+    @classmethod
+    def axes(cls, q: Dofs, pitch: Scalar) -> Axes:
+        """H: the motions allowed, in the child's canonical frame."""
+        raise TypeError(f"{cls.name} joints are merged into their parent link and never move")
+
+    @classmethod
+    def axes_rate(cls, q: Dofs, v: Dofs) -> Motion:
+        """Ḣᵀ v, the acceleration from axes that change in the child's frame: zero for most joints."""
+        return Motion.zero()
+
+
+class Revolute(JointType):
+    """One angle about z."""
+
+    name, code, nq, nv, angles, screw = "revolute", 0, 1, 1, (True,), True
+
+    @classmethod
+    def motion(cls, q: Dofs, pitch: Scalar, end: Screw) -> Transform:
+        """Turn about z."""
+        return Transform.of(end.turned(q[0]), ShiftAlong("z", end.slide))
+
+    @classmethod
+    def axes(cls, q: Dofs, pitch: Scalar) -> Axes:
+        """ωz."""
+        return _axes(2)
+
+
+class Continuous(Revolute):
+    """One angle about z without limits."""
+
+    name, code = "continuous", 1
+
+
+class Prismatic(JointType):
+    """One displacement along z."""
+
+    name, code, nq, nv, angles, screw = "prismatic", 2, 1, 1, (False,), True
+
+    @classmethod
+    def motion(cls, q: Dofs, pitch: Scalar, end: Screw) -> Transform:
+        """Slide along z."""
+        slide = q[0] if is_zero(end.slide) else q[0] + end.slide
+        return Transform.of(TurnAbout("z", end.c, end.s), ShiftAlong("z", slide))
+
+    @classmethod
+    def axes(cls, q: Dofs, pitch: Scalar) -> Axes:
+        """vz."""
+        return _axes(5)
+
+
+class Helical(JointType):
+    """A screw: one angle about z that also slides along z by `pitch` metres per radian."""
+
+    name, code, nq, nv, angles, screw = "helical", 3, 1, 1, (True,), True
+
+    @classmethod
+    def motion(cls, q: Dofs, pitch: Scalar, end: Screw) -> Transform:
+        """Turn about z and slide along z together."""
+        return Transform.of(end.turned(q[0]), ShiftAlong("z", pitch * q[0] + end.slide))
+
+    @classmethod
+    def axes(cls, q: Dofs, pitch: Scalar) -> Axes:
+        """ωz with vz = pitch."""
+        return Axes([Motion(Vec3(0, 0, 1), Vec3(0, 0, pitch))])
+
+
+class Cylindrical(JointType):
+    """An angle about z and a displacement along z, independent of each other."""
+
+    name, code, nq, nv, angles, screw = "cylindrical", 4, 2, 2, (True, False), True
+
+    @classmethod
+    def motion(cls, q: Dofs, pitch: Scalar, end: Screw) -> Transform:
+        """Turn about z, slide along z."""
+        return Transform.of(end.turned(q[0]), ShiftAlong("z", q[1] + end.slide))
+
+    @classmethod
+    def axes(cls, q: Dofs, pitch: Scalar) -> Axes:
+        """ωz, vz."""
+        return _axes(2, 5)
+
+
+class Universal(JointType):
+    """An angle about z, then one about the turned x: a cross joint."""
+
+    name, code, nq, nv, angles = "universal", 5, 2, 2, (True, True)
+
+    @classmethod
+    def motion(cls, q: Dofs, pitch: Scalar, end: Screw) -> Transform:
+        """Turn about z, then about x."""
+        s, c = sincos(q[1])
+        return Transform.of(end.turned(q[0]), ShiftAlong("z", end.slide), TurnAbout("x", c, s))
+
+    @classmethod
+    def axes(cls, q: Dofs, pitch: Scalar) -> Axes:
+        """The first axis as the child sees it, and ωx."""
+        s, c = sincos(q[1])
+        return Axes([Motion(Vec3(0, s, c), Vec3.zero()), Motion(Vec3(1, 0, 0), Vec3.zero())])
+
+    @classmethod
+    def axes_rate(cls, q: Dofs, v: Dofs) -> Motion:
+        """The first axis turns in the child's frame as the second angle changes."""
+        s, c = sincos(q[1])
+        both = v[0] * v[1]
+        return Motion(Vec3(0, c * both, -(s * both)), Vec3.zero())
+
+
+class Planar(Plane, JointType):
+    """Two displacements in the xy plane and an angle about z; speeds (vx, vy, ω) in the child's frame."""
+
+    name, code, nq, nv = "planar", 6, 3, 3
+
+    @classmethod
+    def motion(cls, q: Dofs, pitch: Scalar, end: Screw) -> Transform:
+        """Shift along x and y, then turn about z."""
+        s, c = sincos(q[2])
+        moved = Transform.of(ShiftAlong("x", q[0]), ShiftAlong("y", q[1]), TurnAbout("z", c, s))
+        return end.transform.then(moved)
+
+    @classmethod
+    def axes(cls, q: Dofs, pitch: Scalar) -> Axes:
+        """vx, vy, ωz."""
+        return _axes(3, 4, 2)
+
+
+def rotation_of_quaternion(x: Scalar, y: Scalar, z: Scalar, w: Scalar) -> Mat3:
+    """The rotation along a quaternion of any length but zero."""
+    t = 2 / (x * x + y * y + z * z + w * w)
+    tx, ty, tz = t * x, t * y, t * z
+    xx, yy, zz, xy, xz, yz = x * tx, y * ty, z * tz, x * ty, x * tz, y * tz
+    wx, wy, wz = w * tx, w * ty, w * tz
+    return Mat3(1 - (yy + zz), xy - wz, xz + wy, xy + wz, 1 - (xx + zz), yz - wx, xz - wy, yz + wx, 1 - (xx + yy))
+
+
+class Spherical(Rotation, JointType):
+    """A ball joint: a quaternion x, y, z, w; speeds ω in the child's frame."""
+
+    name, code, nq, nv = "spherical", 7, 4, 3
+
+    @classmethod
+    def motion(cls, q: Dofs, pitch: Scalar, end: Screw) -> Transform:
+        """Turn by the quaternion."""
+        return end.transform.then(Transform.of(Turn(rotation_of_quaternion(*q))))
+
+    @classmethod
+    def axes(cls, q: Dofs, pitch: Scalar) -> Axes:
+        """ωx, ωy, ωz."""
+        return _axes(0, 1, 2)
+
+
+class Free(Pose, JointType):
+    """Six degrees of freedom: a position and a quaternion x, y, z, w; speeds (ω, v) in the child's frame."""
+
+    name, code, nq, nv = "free", 8, 7, 6
+
+    @classmethod
+    def motion(cls, q: Dofs, pitch: Scalar, end: Screw) -> Transform:
+        """Shift by the position, turn by the quaternion."""
+        x, y, z, *quaternion = q
+        return end.transform.then(Transform.shift(Vec3(x, y, z))).then(Transform.of(Turn(rotation_of_quaternion(*quaternion))))
+
+    @classmethod
+    def axes(cls, q: Dofs, pitch: Scalar) -> Axes:
+        """All six."""
+        return _axes(0, 1, 2, 3, 4, 5)
+
+
+class Fixed(JointType):
+    """No motion at all: a fixed joint never reaches a Tree, its child is merged into the parent link."""
+
+    name, code, nq, nv, angles = "fixed", 9, 0, 0, ()
+
+
+JOINT_TYPES: tuple[type[JointType], ...] = (
+    Revolute,
+    Continuous,
+    Prismatic,
+    Helical,
+    Cylindrical,
+    Universal,
+    Planar,
+    Spherical,
+    Free,
+    Fixed,
+)
+"""Every joint type, in the order of the codes in `Tree.kind`."""
+
+BY_NAME: dict[str, type[JointType]] = {joint.name: joint for joint in JOINT_TYPES}
