@@ -2,13 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Literal
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from typing import Any, Literal
 
+import numpy as np
 import numpy.typing as npt
 
+from catena.errors import ModelError
+from catena.model import checks
+from catena.model.axes import axis_frame, two_axis_frame, unit
+from catena.model.joints import BY_NAME
+from catena.model.merge import Bodies, merged, steiner
 from catena.model.parts import JointPart, LinkPart
+from catena.model.singular import check_leaves
+from catena.model.topology import arrange, listed
 from catena.model.tree import Tree
+
+Array = npt.NDArray[Any]
+
+FIXED = "fixed"
+ROOT_JOINT = "root_joint"
+WORLD = "world"
+UNDIRECTED = ("spherical", "free")
 
 
 def assemble(
@@ -34,3 +50,149 @@ def assemble(
 
     Raises ModelError or a child of it for anything else wrong. Cost: O(n).
     """
+    links, joints, notes = tuple(links), tuple(joints), list(warnings)
+    _check_types(joints)
+    if base == "floating":
+        links, joints = _floating(links, joints)
+    elif base != FIXED:
+        raise ModelError(f"base: expected 'fixed' or 'floating', found {base!r}")
+    topology = arrange(links, joints)
+    mass, com, inertia = checks.link_numbers(links, strict, notes)
+    rotation, position = checks.joint_placements(joints)
+
+    fixed = np.array([joint.type == FIXED for joint in joints], dtype=bool)
+    bodies = merged(topology, fixed, rotation, position, mass, com, inertia)
+    _check_bodies(bodies, links)
+    moving = [joints[j] for j in bodies.joint]
+    axes = _joint_rotations(moving)
+    notes.extend(_mimic_notes(moving))
+    tree = Tree(
+        name=name,
+        parent=bodies.parent,
+        placement_rotation=bodies.placement_rotation,
+        placement_position=bodies.placement_position,
+        joint_rotation=axes,
+        mass=bodies.mass[1:],
+        com=bodies.com[1:],
+        inertia=bodies.inertia[1:],
+        gravity=checked_gravity(gravity),
+        link_names=[links[i].name for i in bodies.link[1:]],
+        joint_names=[joint.name for joint in moving],
+        base_name=links[bodies.link[0]].name,
+        base_mass=float(bodies.mass[0]),
+        base_com=bodies.com[0],
+        base_inertia=bodies.inertia[0],
+        frames={links[i].name: frame for i, frame in bodies.frames.items()},
+        mimic={joint.name: joint.mimic for joint in moving if joint.mimic is not None},
+        meshes={link.name: tuple(link.meshes) for link in links if link.meshes},
+        **_coordinates(moving),
+    )
+    notes.extend(check_leaves(tree, strict))
+    return replace(tree, warnings=tuple(notes))
+
+
+def checked_gravity(gravity: npt.ArrayLike) -> Array:
+    """`gravity` as 3 finite numbers (m/s²)."""
+    fault = ModelError(f"gravity: expected 3 finite numbers in m/s², found {gravity!r}")
+    return checks.stacked([gravity], (3,), lambda _: fault).reshape(3)
+
+
+def starts(sizes: Array) -> Array:
+    """Where each of consecutive pieces of the given sizes starts, and the end: (n + 1,) int64."""
+    return np.concatenate([[0], np.cumsum(sizes, dtype=np.int64)]).astype(np.int64)
+
+
+def _check_types(joints: Sequence[JointPart]) -> None:
+    for joint in joints:
+        if joint.type not in BY_NAME:
+            raise checks.joint_fault(joint, f"a type out of {', '.join(BY_NAME)}", repr(joint.type), "choose one")
+
+
+def _floating(
+    links: tuple[LinkPart, ...], joints: tuple[JointPart, ...]
+) -> tuple[tuple[LinkPart, ...], tuple[JointPart, ...]]:
+    """The same parts with the root link on a free joint in a new, empty base."""
+    root = links[arrange(links, joints).order[0]].name
+    world = _unused(WORLD, {link.name for link in links})
+    name = _unused(ROOT_JOINT, {joint.name for joint in joints})
+    return (LinkPart(world), *links), (JointPart(name, "free", world, root), *joints)
+
+
+def _unused(name: str, taken: set[str]) -> str:
+    while name in taken:
+        name += "_"
+    return name
+
+
+def _check_bodies(bodies: Bodies, links: Sequence[LinkPart]) -> None:
+    """Every moving body's inertia about its frame's origin is positive semidefinite, fixed children included."""
+    about = bodies.inertia + bodies.mass[:, None, None] * steiner(bodies.com)
+    moments = np.linalg.eigvalsh(about)
+    rounding = checks.RELATIVE * np.abs(about).max(axis=(1, 2)) + checks.ABSOLUTE * bodies.mass
+    bad = moments[:, 0] < -rounding
+    if bad.any():
+        i = int(np.argmax(bad))
+        raise checks.indefinite_inertia(links[bodies.link[i]].name, np.linalg.eigvalsh(bodies.inertia[i]))
+
+
+def _joint_rotations(joints: Sequence[JointPart]) -> Array:
+    """Q of every moving joint: the canonical frame of its type in the child's frame."""
+    frames: Array = np.tile(np.eye(3), (len(joints), 1, 1))
+    directed = [i for i, joint in enumerate(joints) if joint.type not in UNDIRECTED]
+    if not directed:
+        return frames
+    axis = unit(checks.joint_axes([joints[i] for i in directed]))
+    frames[directed] = axis_frame(axis)
+    double = [k for k, i in enumerate(directed) if joints[i].type == "universal" and joints[i].axis2 is not None]
+    if double:
+        owners = [joints[directed[k]] for k in double]
+        second = unit(checks.joint_axes(owners, second=True))
+        slanted = np.abs(np.sum(second * axis[double], axis=1)) > 1e-6
+        if slanted.any():
+            i = int(np.argmax(slanted))
+            raise checks.joint_fault(
+                owners[i], "axis2 perpendicular to axis", f"{owners[i].axis} and {owners[i].axis2}", "turn one of them"
+            )
+        frames[np.array(directed)[double]] = two_axis_frame(axis[double], second)
+    return frames
+
+
+def _coordinates(joints: Sequence[JointPart]) -> dict[str, Any]:
+    """The fields of Tree that belong to joints' coordinates and speeds."""
+    types = [BY_NAME[joint.type] for joint in joints]
+    nq, nv = [cls.nq for cls in types], [cls.nv for cls in types]
+    q_owner, v_owner = np.repeat(np.arange(len(joints)), nq), np.repeat(np.arange(len(joints)), nv)
+    inf = float("inf")
+    lower = checks.per_coordinate(joints, "lower", nq, -inf)
+    upper = checks.per_coordinate(joints, "upper", nq, inf)
+    for limits, endless in ((lower, -inf), (upper, inf)):
+        limits[np.repeat([cls.name == "continuous" for cls in types], nq).astype(bool)] = endless
+    checks.require(lower <= upper, lower, q_owner, joints, "lower limits not above upper ones", "swap or correct them")
+    per_speed = {
+        field: checks.per_coordinate(joints, field, nv, inf)
+        for field in ("velocity_limit", "effort_limit", "damping", "friction", "armature")
+    }
+    for field, values in per_speed.items():
+        good = values >= 0 if field.endswith("limit") else (values >= 0) & np.isfinite(values)
+        checks.require(good, values, v_owner, joints, f"{field} of zero or more", "correct it")
+    pitch = checks.stacked(
+        [joint.pitch if joint.type == "helical" else 0.0 for joint in joints],
+        (),
+        lambda i: checks.joint_fault(joints[i], "a finite pitch", repr(joints[i].pitch), "give it in m/rad"),
+    )
+    return {
+        "kind": np.array([cls.code for cls in types], dtype=np.int8),
+        "pitch": pitch,
+        "q_start": starts(np.array(nq, dtype=np.int64)),
+        "v_start": starts(np.array(nv, dtype=np.int64)),
+        "lower": lower,
+        "upper": upper,
+        **per_speed,
+    }
+
+
+def _mimic_notes(joints: Sequence[JointPart]) -> list[str]:
+    """A warning for joints that mimic one that does not exist, or is fixed."""
+    known = {joint.name for joint in joints}
+    lost = [joint.name for joint in joints if joint.mimic is not None and joint.mimic.master not in known]
+    return [f"joints that mimic a joint which does not move or exist: {listed(lost)}"] if lost else []

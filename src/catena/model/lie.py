@@ -52,21 +52,21 @@ def quaternion_product(a: Array, b: Array) -> Array:
 
 def quaternion_conjugate(quaternion: Array) -> Array:
     """The inverse rotation."""
-    return quaternion * np.array([-1.0, -1.0, -1.0, 1.0])
+    return np.asarray(quaternion * np.array([-1.0, -1.0, -1.0, 1.0]))
 
 
 def quaternion_normalized(quaternion: Array) -> Array:
     """The unit quaternion along `quaternion`; NaN where that is zero or not finite."""
     with np.errstate(all="ignore"):
         scaled = quaternion / np.max(np.abs(quaternion), axis=-1, keepdims=True)
-        return scaled / np.linalg.norm(scaled, axis=-1, keepdims=True)
+        return np.asarray(scaled / np.linalg.norm(scaled, axis=-1, keepdims=True))
 
 
 def rotate(quaternion: Array, vector: Array) -> Array:
     """`vector` turned by the unit `quaternion`."""
     axis, w = quaternion[..., :3], quaternion[..., 3:]
     twice = 2 * np.cross(axis, vector)
-    return vector + w * twice + np.cross(axis, twice)
+    return np.asarray(vector + w * twice + np.cross(axis, twice))
 
 
 def quaternion_exp(omega: Array) -> Array:

@@ -149,7 +149,7 @@ def _turn(angle: Array, vector: Array) -> Array:
 
 
 def _uniform(rng: np.random.Generator, angle: Array, lower: Array, upper: Array, shape: tuple[int, ...]) -> Array:
-    """Uniform in [lower, upper]; a missing bound is set so that the range is the usual one, or as wide where it cannot be."""
+    """Uniform in [lower, upper]; a missing bound is that of the usual range, or makes it as wide."""
     half = np.where(angle, np.pi, np.nextafter(1.0, 0.0))
     low = np.where(np.isfinite(lower), lower, np.where(upper > -half, -half, upper - 2 * half))
     high = np.where(np.isfinite(upper), upper, np.where(lower < half, half, lower + 2 * half))

@@ -56,7 +56,7 @@ class Tree:
     canonical axes (1-dof joints move about or along z) into the link's frame, J is the map of the joint type `kind[i]`
     (`JOINT_TYPES` in joints.py). Link i's coordinates are q[q_start[i]:q_start[i + 1]], its speeds likewise.
 
-    Arrays may be stride-0 broadcasts, so that a uniform million-link chain costs almost nothing: never assume contiguity.
+    Arrays may be stride-0 broadcasts, so that a uniform chain costs almost nothing: never assume contiguity.
     Equal by content (name included, warnings not); a broadcast array equals and hashes as its dense copy.
     """
 
@@ -163,7 +163,7 @@ class _Packed(NamedTuple):
 
 def _read_only(array: Array) -> Array:
     """A view of `array` that refuses writing; its owner's own view is not touched."""
-    view = array.view()
+    view: Array = array.view()
     view.flags.writeable = False
     return view
 

@@ -1,0 +1,174 @@
+"""Numbers that links and joints may and may not have. Vectorised; a culprit is named, the rest cost nothing extra."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from catena.errors import ModelError
+from catena.model.parts import JointPart, LinkPart
+from catena.model.topology import listed
+
+Array = npt.NDArray[Any]
+
+RELATIVE = 1e-9  # what counts as rounding in an inertia, of its largest moment ...
+ABSOLUTE = 1e-15  # ... and of the mass at this square of a length (m²)
+
+
+def link_fault(link: LinkPart, expected: str, found: object, advice: str) -> ModelError:
+    """The error for a number of `link`."""
+    return ModelError(f"link {link.name!r}: expected {expected}, found {found}; {advice}", link=link.name)
+
+
+def joint_fault(joint: JointPart, expected: str, found: object, advice: str) -> ModelError:
+    """The error for a number of `joint`."""
+    return ModelError(f"joint {joint.name!r}: expected {expected}, found {found}; {advice}", joint=joint.name)
+
+
+def stacked(values: Sequence[Any], shape: tuple[int, ...], fault: Callable[[int], ModelError]) -> Array:
+    """The values as one float array (len(values), *shape); `fault(i)` is raised for the first that does not fit."""
+    if not values:
+        return np.zeros((0, *shape))
+    array = _as_floats(values)
+    if array is not None and array.shape == (len(values), *shape) and np.isfinite(array).all():
+        return array
+    for i, value in enumerate(values):
+        single = _as_floats(value)
+        if single is None or single.shape != shape or not np.isfinite(single).all():
+            raise fault(i)
+    return np.array([_as_floats(value) for value in values])
+
+
+def _as_floats(value: Any) -> Array | None:
+    try:
+        return np.array(value, dtype=float)
+    except (TypeError, ValueError, OverflowError):
+        return None
+
+
+def link_numbers(links: Sequence[LinkPart], strict: bool, warnings: list[str]) -> tuple[Array, Array, Array]:
+    """Masses, centres of mass and inertias of all links, checked one by one; oddities are added to `warnings`."""
+    kg = "give it in kg (0 for a link without mass)"
+    mass = stacked(
+        [link.mass for link in links], (), lambda i: link_fault(links[i], "a finite mass", repr(links[i].mass), kg)
+    )
+    if (mass < 0).any():
+        i = int(np.argmax(mass < 0))
+        raise link_fault(links[i], "a mass of zero or more", mass[i], kg)
+    com = stacked(
+        [link.com for link in links],
+        (3,),
+        lambda i: link_fault(links[i], "a centre of mass of 3 finite numbers", repr(links[i].com), "give x, y, z in m"),
+    )
+    inertia = stacked(
+        [link.inertia for link in links],
+        (3, 3),
+        lambda i: link_fault(
+            links[i], "an inertia of 3x3 finite numbers", repr(links[i].inertia), "give it in kg m², about the com"
+        ),
+    )
+    return mass, com, _checked_inertia(links, mass, inertia, strict, warnings)
+
+
+def _checked_inertia(
+    links: Sequence[LinkPart], mass: Array, inertia: Array, strict: bool, warnings: list[str]
+) -> Array:
+    transposed = np.swapaxes(inertia, -1, -2)
+    rounding = RELATIVE * np.abs(inertia).max(axis=(1, 2), initial=0.0) + ABSOLUTE * mass
+    lopsided = np.abs(inertia - transposed).max(axis=(1, 2), initial=0.0) > rounding
+    if lopsided.any():
+        i = int(np.argmax(lopsided))
+        raise link_fault(links[i], "a symmetric inertia", _rows(inertia[i]), "make ixy = iyx and so on")
+    inertia = np.where(inertia == transposed, inertia, (inertia + transposed) / 2)
+    negative = np.diagonal(inertia, axis1=1, axis2=2).min(axis=1, initial=np.inf) < -rounding
+    moments = np.linalg.eigvalsh(inertia)
+    indefinite = moments[:, 0] < -rounding
+    fatal = indefinite if strict else negative
+    if fatal.any():
+        i = int(np.argmax(fatal))
+        raise indefinite_inertia(links[i].name, moments[i])
+    if indefinite.any():
+        names = [links[int(i)].name for i in np.flatnonzero(indefinite)]
+        warnings.append(f"inertia not positive semidefinite about the centre of mass: {listed(names)}")
+    odd = ~indefinite & (moments[:, 0] + moments[:, 1] < moments[:, 2] * (1 - 1e-6) - 2 * rounding)
+    if odd.any():
+        names = [links[int(i)].name for i in np.flatnonzero(odd)]
+        warnings.append(
+            f"inertia that no real body has (one principal moment exceeds the sum of the others): {listed(names)}"
+        )
+    return inertia
+
+
+def indefinite_inertia(name: str, moments: Array) -> ModelError:
+    """The error for a link whose inertia is not positive semidefinite."""
+    return ModelError(
+        f"link {name!r}: expected a positive semidefinite inertia, found principal moments {_rows(moments)} kg m²; "
+        "check the signs and that it is taken about the centre of mass",
+        link=name,
+    )
+
+
+def joint_placements(joints: Sequence[JointPart]) -> tuple[Array, Array]:
+    """Rotations and positions of all joints' child frames in their parents'."""
+    position = stacked(
+        [joint.position for joint in joints],
+        (3,),
+        lambda i: joint_fault(joints[i], "a position of 3 finite numbers", repr(joints[i].position), "give them in m"),
+    )
+    advice = "give a 3x3 rotation matrix"
+    rotation = stacked(
+        [joint.rotation for joint in joints],
+        (3, 3),
+        lambda i: joint_fault(joints[i], "a rotation of 3x3 finite numbers", repr(joints[i].rotation), advice),
+    )
+    with np.errstate(over="ignore", invalid="ignore"):
+        off = ~(np.abs(rotation @ np.swapaxes(rotation, -1, -2) - np.eye(3)).max(axis=(1, 2), initial=0.0) < 1e-6)
+        off |= ~(np.linalg.det(rotation) > 0)
+    if off.any():
+        i = int(np.argmax(off))
+        raise joint_fault(joints[i], "an orthonormal, right-handed rotation", _rows(rotation[i]), advice)
+    return rotation, position
+
+
+def joint_axes(joints: Sequence[JointPart], second: bool = False) -> Array:
+    """Axes of the joints, not zero, as given; `second` asks for `axis2`."""
+    what = "axis2" if second else "axis"
+    given = [getattr(joint, what) for joint in joints]
+    advice = "give a direction such as (0, 0, 1)"
+    axis = stacked(
+        given, (3,), lambda i: joint_fault(joints[i], f"an {what} of 3 finite numbers", repr(given[i]), advice)
+    )
+    zero = ~axis.any(axis=1)
+    if zero.any():
+        i = int(np.argmax(zero))
+        raise joint_fault(joints[i], f"an {what} that is not zero", _rows(axis[i]), advice)
+    return axis
+
+
+def per_coordinate(joints: Sequence[JointPart], field: str, sizes: Sequence[int], unlimited: float) -> Array:
+    """One number per coordinate of all joints from their scalars, sequences or None (`unlimited`); never NaN."""
+    flat: list[float] = []
+    for joint, size in zip(joints, sizes, strict=True):
+        value = getattr(joint, field)
+        if value is None:
+            flat += [unlimited] * size
+            continue
+        numbers = _as_floats(value)
+        if numbers is None or numbers.shape not in ((), (size,)) or np.isnan(numbers).any():
+            raise joint_fault(joint, f"{field} to be one number or {size}", repr(value), "give numbers or None")
+        flat += [float(numbers)] * size if numbers.ndim == 0 else numbers.tolist()
+    return np.array(flat, dtype=float)
+
+
+def require(good: Array, values: Array, owner: Array, joints: Sequence[JointPart], expected: str, advice: str) -> None:
+    """Raises for the first coordinate that is not `good`; `owner` gives each coordinate's joint."""
+    if not good.all():
+        i = int(np.argmin(good))
+        raise joint_fault(joints[owner[i]], expected, values[i], advice)
+
+
+def _rows(array: Array) -> str:
+    return " ".join(np.array2string(array, precision=6, separator=", ").split())

@@ -1,0 +1,113 @@
+"""Links on fixed joints become part of the body that carries them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from catena.model.topology import Topology
+from catena.model.tree import Frame
+
+Array = npt.NDArray[Any]
+Pose = tuple[Array, Array]  # rotation, position
+
+
+@dataclass(frozen=True)
+class Bodies:
+    """What moves as one, in order base to tip. Entry 0 of link, mass, com, inertia is the base."""
+
+    link: list[int]  # the link whose frame is the body's
+    joint: list[int]  # of each body but the base: the joint that carries it
+    parent: Array  # of each body but the base: the carrying body, -1 the base
+    placement_rotation: Array
+    placement_position: Array
+    mass: Array
+    com: Array
+    inertia: Array
+    frames: dict[int, Frame]  # by link: those merged into another
+
+
+def merged(
+    topology: Topology, fixed: Array, rotation: Array, position: Array, mass: Array, com: Array, inertia: Array
+) -> Bodies:
+    """The bodies that links joined by `fixed` joints make up; arrays are by joint, or by link. O(n)."""
+    heads, carriers = [topology.order[0]], []
+    owner = [0] * len(mass)  # of each link: its body
+    pose: dict[int, Pose] = {}  # of each merged link: in its body's frame
+    turns, shifts = [], []
+    is_fixed = fixed.tolist()
+    for link in topology.order[1:]:
+        j, above = topology.joint[link], topology.parent[link]
+        place = rotation[j], position[j]
+        if above in pose:
+            place = compose(pose[above], place)
+        if is_fixed[j]:
+            owner[link], pose[link] = owner[above], place
+        else:
+            owner[link] = len(heads)
+            heads.append(link)
+            carriers.append(owner[above] - 1)
+            turns.append(place[0])
+            shifts.append(place[1])
+    bodies = (mass[heads], com[heads], inertia[heads])
+    joined = [link for link in pose if mass[link] or inertia[link].any()]
+    if joined:
+        bodies = _joined(bodies, [owner[k] for k in joined], _moved(joined, pose, mass, com, inertia))
+    return Bodies(
+        link=heads,
+        joint=[topology.joint[link] for link in heads[1:]],
+        parent=np.array(carriers, dtype=np.int64),
+        placement_rotation=np.array(turns).reshape(-1, 3, 3),
+        placement_position=np.array(shifts).reshape(-1, 3),
+        mass=bodies[0],
+        com=bodies[1],
+        inertia=bodies[2],
+        frames={link: Frame(owner[link] - 1, *place) for link, place in pose.items()},
+    )
+
+
+def compose(outer: Pose, inner: Pose) -> Pose:
+    """The pose `inner`, given in the frame at `outer`, seen from where `outer` is given."""
+    return outer[0] @ inner[0], outer[1] + outer[0] @ inner[1]
+
+
+def inverse(pose: Pose) -> Pose:
+    """The pose of the outer frame seen from the inner one."""
+    return pose[0].T, -pose[0].T @ pose[1]
+
+
+def steiner(offset: Array) -> Array:
+    """|d|² 1 - d dᵀ: the inertia of a unit mass at `offset` (..., 3)."""
+    square = np.sum(offset**2, axis=-1)[..., None, None]
+    return np.asarray(square * np.eye(3) - offset[..., :, None] * offset[..., None, :])
+
+
+def _moved(
+    joined: list[int], pose: dict[int, Pose], mass: Array, com: Array, inertia: Array
+) -> tuple[Array, Array, Array]:
+    """Mass, centre and inertia of the merged links in the frames of their bodies."""
+    turn = np.array([pose[link][0] for link in joined])
+    shift = np.array([pose[link][1] for link in joined])
+    centre = (turn @ com[joined, :, None])[..., 0] + shift
+    return mass[joined], centre, turn @ inertia[joined] @ np.swapaxes(turn, -1, -2)
+
+
+def _joined(
+    bodies: tuple[Array, Array, Array], owner: list[int], parts: tuple[Array, Array, Array]
+) -> tuple[Array, Array, Array]:
+    """The bodies with the parts added to their owners; bodies that get none keep their numbers to the last bit."""
+    mass, com, inertia = (array.copy() for array in bodies)
+    part_mass, part_com, part_inertia = parts
+    touched = np.unique(owner)
+    total, moment = mass.copy(), mass[:, None] * com
+    np.add.at(total, owner, part_mass)
+    np.add.at(moment, owner, part_mass[:, None] * part_com)
+    heavy = touched[total[touched] > 0]
+    centre = com.copy()
+    centre[heavy] = moment[heavy] / total[heavy, None]
+    inertia[touched] += mass[touched, None, None] * steiner(com[touched] - centre[touched])
+    np.add.at(inertia, owner, part_inertia + part_mass[:, None, None] * steiner(part_com - centre[owner]))
+    return total, centre, inertia

@@ -1,0 +1,76 @@
+"""Leaves that nothing holds back: no mass, no inertia about their axes, no armature. They make M singular."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from catena.errors import SingularError
+from catena.model.joints import JOINT_TYPES
+from catena.model.topology import listed
+from catena.model.tree import Tree
+from catena.spatial import Dofs
+
+Array = npt.NDArray[Any]
+
+_GENERIC = [0.3, 0.7, 0.4, 0.5, 0.6, 0.2, 0.9]  # coordinates at which no joint type is special
+_ROUNDING = 1e-14
+
+
+def check_leaves(tree: Tree, strict: bool = True) -> list[str]:
+    """SingularError for the first unheld leaf; with `strict=False` a warning that names them instead."""
+    loose = unheld_leaves(tree)
+    if not loose:
+        return []
+    names = [tree.link_names[i] for i in loose]
+    advice = "give it a mass away from the axis or an inertia, give the joint an armature, or make the joint fixed"
+    if strict:
+        link, joint = names[0], tree.joint_names[loose[0]]
+        raise SingularError(
+            f"link {link!r} makes the mass matrix singular: expected something that resists joint {joint!r}, "
+            f"found mass {tree.mass[loose[0]]:g} and no inertia that does; {advice}",
+            link=link,
+            joint=joint,
+        )
+    return [f"massless leaves make the mass matrix singular, so forward dynamics will fail: {listed(names)}; {advice}"]
+
+
+def unheld_leaves(tree: Tree) -> list[int]:
+    """Links without children whose own block of M(q) is singular at every q. Cost: O(n), vectorised by joint type."""
+    carries = np.zeros(tree.n + 1, dtype=bool)
+    carries[tree.parent] = True  # the base, -1, is the last entry
+    leaves = np.flatnonzero(~carries[:-1])
+    loose = [_unheld(tree, leaves[tree.kind[leaves] == kind], kind) for kind in np.unique(tree.kind[leaves])]
+    return sorted(int(i) for group in loose for i in group)
+
+
+def _unheld(tree: Tree, leaves: Array, kind: int) -> Array:
+    """Those of the leaves, all on joints of one kind, whose block of M is singular."""
+    joint = JOINT_TYPES[kind]
+    turn, slide = _motion_axes(tree, leaves, kind)
+    mass, com, inertia = tree.mass[leaves], tree.com[leaves], tree.inertia[leaves]
+    speed = slide + np.cross(turn, com[:, None, :])  # of the centre of mass, per axis: (leaves, nv, 3)
+    block = turn @ inertia @ np.swapaxes(turn, -1, -2)
+    block = block + mass[:, None, None] * (speed @ np.swapaxes(speed, -1, -2))
+    armature = tree.armature[tree.v_start[leaves][:, None] + np.arange(joint.nv)]
+    block = block + armature[:, :, None] * np.eye(joint.nv)
+    held = np.diagonal(block, axis1=1, axis2=2)
+    reach = np.sum(slide**2, axis=-1) + np.sum(turn**2, axis=-1) * np.sum(com**2, axis=-1)[:, None]
+    most = mass[:, None] * reach + np.sum(turn**2, axis=-1) * np.trace(inertia, axis1=1, axis2=2)[:, None] + armature
+    loose = (held <= _ROUNDING * most).any(axis=1)
+    size = np.sqrt(np.where(held > 0, held, 1.0))
+    correlation = block / (size[:, :, None] * size[:, None, :])
+    return np.asarray(leaves[loose | (np.linalg.eigvalsh(correlation)[:, 0] <= _ROUNDING)])
+
+
+def _motion_axes(tree: Tree, leaves: Array, kind: int) -> tuple[Array, Array]:
+    """Angular and linear part of each axis in the link's frame, (leaves, nv, 3) both."""
+    joint = JOINT_TYPES[kind]
+    columns = joint.axes(Dofs(list(_GENERIC[: joint.nq])), tree.pitch[leaves]).columns
+    shape = (len(leaves),)
+    canonical = np.array([[np.broadcast_to(x, shape) for x in column.components] for column in columns], dtype=float)
+    axes = np.moveaxis(canonical, -1, 0)  # (leaves, nv, 6)
+    back = np.swapaxes(tree.joint_rotation[leaves], -1, -2)
+    return axes[..., :3] @ back, axes[..., 3:] @ back
