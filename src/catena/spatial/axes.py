@@ -94,7 +94,7 @@ class AxesTransposed:
     axes: Axes
 
     def __matmul__(self, v: Dofs) -> Motion:
-        return reduce(add, [x * column for x, column in zip(v, self.axes.columns, strict=True)])
+        return reduce(add, [column * x for x, column in zip(v, self.axes.columns, strict=True)])
 
 
 @dataclass(slots=True)
@@ -122,7 +122,7 @@ class Columns:
     def __matmul__(self, o: ColumnsTransposed) -> ArticulatedInertia: ...
     def __matmul__(self, o: Dofs | InverseOfSmall | ColumnsTransposed) -> Force | Columns | ArticulatedInertia:
         if isinstance(o, Dofs):
-            return reduce(add, [x * column for x, column in zip(o, self.columns, strict=True)])
+            return reduce(add, [column * x for x, column in zip(o, self.columns, strict=True)])
         if isinstance(o, ColumnsTransposed):
             return self._outer(o.columns)
         return self._gain(o)

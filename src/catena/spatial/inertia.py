@@ -22,7 +22,7 @@ class RigidInertia:
     def __matmul__(self, V: Motion) -> Force:
         """The momentum of the body moving with V."""
         w, v = V.angular, V.linear
-        return Force(self.I @ w + self.h.cross(v), self.m * v - self.h.cross(w))
+        return Force(self.I @ w + self.h.cross(v), v * self.m - self.h.cross(w))
 
     def __add__(self, o: RigidInertia) -> RigidInertia:
         return RigidInertia(self.m + o.m, self.h + o.h, self.I + o.I)

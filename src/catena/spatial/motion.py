@@ -41,9 +41,8 @@ class _SpatialVector:
         return type(self)(-self.angular, -self.linear)
 
     def __mul__(self: Spatial, s: Scalar) -> Spatial:
-        return type(self)(s * self.angular, s * self.linear)
+        return type(self)(self.angular * s, self.linear * s)
 
-    __rmul__ = __mul__
 
 
 @dataclass(slots=True)

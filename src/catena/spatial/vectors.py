@@ -53,7 +53,6 @@ class Vec3:
     def __mul__(self, s: Scalar) -> Vec3:
         return Vec3(s * self.x, s * self.y, s * self.z)
 
-    __rmul__ = __mul__
 
     def dot(self, o: Vec3) -> Scalar:
         """The scalar product."""

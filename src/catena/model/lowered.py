@@ -1,0 +1,135 @@
+"""A mechanism as the kernels see it: internal frames, factored placements, inertias at the frames' origins.
+
+Lowering is a series of passes, each of which leaves the joint-space dynamics as it is: internal frames are aligned with the
+joints' axes (`aligned`), moved along those axes where that saves operations (:mod:`catena.model.frames`), and inertial parameters
+that a joint cannot feel are moved to the parent link (:mod:`catena.model.regroup`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from catena.model.frames import chosen
+from catena.model.placement import ROUNDING, factored
+from catena.model.regroup import Inertias, regrouped
+from catena.model.tree import Tree
+
+Array = npt.NDArray[Any]
+
+SMALL = 200
+"""Up to this many links it pays to choose frames and to regroup; on long chains regrouped masses would cost digits."""
+
+_AXES = "xyz"
+
+
+@dataclass(frozen=True)
+class Lowered:
+    """Arrays with one row for each link; `constants` has one column for each number that an algorithm may read of a link.
+
+    Placement of a link on its parent: ct, st, a, b, d, ca, sa, phi, cp, sp, r (see :mod:`catena.model.placement`) and pitch;
+    inertia: m, hx … hz, Ixx … Izz; the user's frame in the internal one: Fxx … Fzz (rotation), Fx, Fy, Fz (origin).
+    """
+
+    parent: Array
+    kind: Array
+    q_start: Array
+    v_start: Array
+    constants: Mapping[str, Array]
+    armature: Array
+    gravity: Array
+
+    @property
+    def n(self) -> int:
+        """Number of links."""
+        return len(self.parent)
+
+
+@dataclass(frozen=True)
+class Frames:
+    """Where each link's internal frame is in the frame the user knows: rotation (n, 3, 3), position (n, 3)."""
+
+    rotation: Array
+    position: Array
+
+    @classmethod
+    def aligned(cls, tree: Tree) -> Frames:
+        """The canonical frames of the joints: every 1-dof joint moves about or along z."""
+        return cls(tree.joint_rotation, np.broadcast_to(np.zeros(3), (tree.n, 3)))
+
+    def placements(self, tree: Tree) -> tuple[Array, Array]:
+        """Each internal frame in its parent's internal frame at joint zero: rotations and positions."""
+        R = tree.placement_rotation @ self.rotation
+        p = tree.placement_position + np.einsum("nij,nj->ni", tree.placement_rotation, self.position)
+        moving = np.flatnonzero(tree.parent >= 0)
+        above = tree.parent[moving]
+        R, p = np.array(R), np.array(p)
+        up = np.swapaxes(self.rotation[above], 1, 2)
+        R[moving] = up @ R[moving]
+        p[moving] = np.einsum("nij,nj->ni", up, p[moving] - self.position[above])
+        return R, p
+
+    def inertias(self, tree: Tree) -> Inertias:
+        """Mass, first moment and moment of inertia of each link at its internal frame."""
+        A = self.rotation
+        c = np.einsum("nji,nj->ni", A, tree.com - self.position)
+        m = tree.mass
+        c2 = np.einsum("ni,ni->n", c, c)
+        I = np.swapaxes(A, 1, 2) @ tree.inertia @ A
+        I = I + m[:, None, None] * (c2[:, None, None] * np.eye(3) - c[:, :, None] * c[:, None, :])
+        return Inertias(m, m[:, None] * c, I)
+
+
+def lower(tree: Tree, *, regroup: bool = True, choose: bool = True) -> Lowered:
+    """The mechanism for the kernels.
+
+    `regroup=False` keeps every link's own inertia, which outputs such as interlink forces need.
+    """
+    frames = Frames.aligned(tree)
+    small = tree.n <= SMALL
+    if choose and small:
+        R, p = frames.placements(tree)
+        turn, slide = chosen(tree, R, p)
+        frames = _moved(frames, turn, slide)
+    R, p = frames.placements(tree)
+    inertias = frames.inertias(tree)
+    if regroup and small:
+        inertias = regrouped(tree, R, p, inertias)
+    constants = {**factored(R, p), "pitch": tree.pitch, **_inertial(inertias), **_user_frames(frames)}
+    constants = {name: _packed(column) for name, column in constants.items()}
+    return Lowered(tree.parent, tree.kind, tree.q_start, tree.v_start, constants, tree.armature, tree.gravity)
+
+
+def _packed(column: Array) -> Array:
+    """The column, held as a single number when all its numbers are the same."""
+    if len(column) > 1 and np.all(column == column[0]):
+        return np.broadcast_to(column[0], column.shape)
+    return np.ascontiguousarray(column)
+
+
+def _moved(frames: Frames, turn: Array, slide: Array) -> Frames:
+    """The frames turned about and slid along their own z axes."""
+    c, s = np.cos(turn), np.sin(turn)
+    c, s = (np.where(np.abs(x) < ROUNDING, 0.0, x) for x in (c, s))
+    zero, one = np.zeros_like(c), np.ones_like(c)
+    Z = np.stack([c, -s, zero, s, c, zero, zero, zero, one], axis=-1).reshape(-1, 3, 3)
+    return Frames(frames.rotation @ Z, frames.position + slide[:, None] * frames.rotation[:, :, 2])
+
+
+def _inertial(inertias: Inertias) -> dict[str, Array]:
+    m, h, I = inertias
+    first = {f"h{x}": h[:, i] for i, x in enumerate(_AXES)}
+    second = {f"I{x}{y}": I[:, i, j] for i, x in enumerate(_AXES) for j, y in enumerate(_AXES) if i <= j}
+    return {"m": m, **first, **second}
+
+
+def _user_frames(frames: Frames) -> dict[str, Array]:
+    R = np.swapaxes(frames.rotation, 1, 2)
+    p = -np.einsum("nij,nj->ni", R, frames.position)
+    R, p = (np.where(np.abs(x) < ROUNDING, 0.0, x) for x in (R, p))
+    turns = {f"F{x}{y}": R[:, i, j] for i, x in enumerate(_AXES) for j, y in enumerate(_AXES)}
+    return {**turns, **{f"F{x}": p[:, i] for i, x in enumerate(_AXES)}}

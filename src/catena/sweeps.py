@@ -1,0 +1,159 @@
+"""The one primitive all algorithms use: sweeps over the links, and fields that carry values from one sweep to the next.
+
+An algorithm loops over ``links.base_to_tip()`` or ``links.tip_to_base()`` and keeps what must outlive the loop's body in
+fields: ``V[k]``, ``V[k.parent]``, ``P[k.parent] += …``. Here the links are real and a field is a plain dictionary, for
+scalars of any kind: floats, mpmath, SymPy or traced expressions (the unrolled kernels). In :mod:`catena.rolled` the links are
+symbolic, one for each kind of joint, and a field is memory: the same algorithm then leaves a loop behind.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, Protocol
+
+from catena.model.joints import JOINT_TYPES, JointType, Screw
+from catena.model.lowered import Lowered
+from catena.scalars import Scalar
+from catena.spatial import Axes, Dofs, Mat3, Motion, RigidInertia, ShiftAlong, Sym3, Transform, Turn, TurnAbout, Vec3
+
+
+class Link:
+    """One link as an algorithm sees it: its inertia, its joint and its parent, in internal frames."""
+
+    parent: Any
+
+    def __init__(self, kind: type[JointType], constants: Mapping[str, Scalar], armature: Dofs) -> None:
+        self.kind, self.constants, self.armature = kind, constants, armature
+
+    def _get(self, *names: str) -> list[Scalar]:
+        return [self.constants[name] for name in names]
+
+    @property
+    def M(self) -> RigidInertia:
+        """The link's own inertia at its frame."""
+        m, hx, hy, hz, *moments = self._get("m", "hx", "hy", "hz", "Ixx", "Ixy", "Ixz", "Iyy", "Iyz", "Izz")
+        return RigidInertia(m, Vec3(hx, hy, hz), Sym3(*moments))
+
+    def joint(self, q: Dofs) -> tuple[Transform, Axes]:
+        """φ, which carries forces from this link to its parent (.T carries motions back), and the axes H of the joint."""
+        ct, st, a, b, d, ca, sa, angle, c, s, slide, pitch = self._get(
+            "ct", "st", "a", "b", "d", "ca", "sa", "phi", "cp", "sp", "r", "pitch"
+        )
+        placement = Transform.of(
+            TurnAbout("z", ct, st), ShiftAlong("x", a), ShiftAlong("y", b), ShiftAlong("z", d), TurnAbout("x", ca, sa)
+        )
+        return placement.then(self.kind.motion(q, pitch, Screw(angle, c, s, slide))), self.kind.axes(q, pitch)
+
+    def bias_acceleration(self, V: Motion, H: Axes, q: Dofs, v: Dofs) -> Motion:
+        """a(k): the acceleration of the link that is due to velocities alone."""
+        return V.cross(H.T @ v) + self.kind.axes_rate(q, v)
+
+    @property
+    def frame(self) -> Transform:
+        """From this link's internal frame to the frame the user knows."""
+        R = Mat3(*self._get(*[f"F{i}{j}" for i in "xyz" for j in "xyz"]))
+        x, y, z = self._get("Fx", "Fy", "Fz")
+        return Transform.shift(Vec3(x, y, z)).then(Transform.of(Turn(R)))
+
+
+class Field(Protocol):
+    """One value for each link, and one for the base."""
+
+    def __getitem__(self, link: Any) -> Any:
+        """The value at a link, or at ``links.base``."""
+
+    def __setitem__(self, link: Any, value: Any) -> None:
+        """Set the value at a link, or at ``links.base``."""
+
+
+class Links(Protocol):
+    """The links of a mechanism, to sweep over."""
+
+    base: Any
+    gravity: Motion
+
+    def fields(self, names: str) -> list[Any]:
+        """New fields, one for each of the names."""
+
+    def base_to_tip(self) -> Iterator[Any]:
+        """Every link after its parent."""
+
+    def tip_to_base(self) -> Iterator[Any]:
+        """Every link before its parent."""
+
+
+class Nowhere:
+    """What the base takes in when nobody asks for it."""
+
+    def __add__(self, other: Any) -> Nowhere:
+        return self
+
+
+class Base:
+    """The parent of the links that stand on the ground."""
+
+    index = -1
+
+
+class RealLink(Link):
+    """A link of a given mechanism, with its number."""
+
+    def __init__(self, index: int, kind: type[JointType], constants: Mapping[str, Scalar], armature: Dofs) -> None:
+        super().__init__(kind, constants, armature)
+        self.index = index
+
+
+class RealField(dict[int, Any]):
+    """A value for each link's number, written and read link by link."""
+
+    def __getitem__(self, link: Any) -> Any:
+        if link.index < 0:
+            return self.get(-1, Nowhere())
+        return super().__getitem__(link.index)
+
+    def __setitem__(self, link: Any, value: Any) -> None:
+        super().__setitem__(link.index, value)
+
+
+class RealLinks:
+    """The links of a mechanism, one object each, with constants of the scalar type that ``number`` makes of a float."""
+
+    def __init__(self, lowered: Lowered, number: Callable[[float], Scalar] = float) -> None:
+        self.base, self.lowered = Base(), lowered
+        self.gravity = Motion(Vec3.zero(), Vec3(*[number(g) for g in lowered.gravity.tolist()]))
+        self._links: list[RealLink] = []
+        columns = {name: column.tolist() for name, column in lowered.constants.items()}
+        armature = lowered.armature.tolist()
+        for i, (parent, code) in enumerate(zip(lowered.parent.tolist(), lowered.kind.tolist(), strict=True)):
+            constants = {name: number(column[i]) for name, column in columns.items()}
+            kind = JOINT_TYPES[code]
+            start = int(lowered.v_start[i])
+            link = RealLink(i, kind, constants, Dofs([number(x) for x in armature[start : start + kind.nv]]))
+            link.parent = self._links[parent] if parent >= 0 else self.base
+            self._links.append(link)
+
+    def __len__(self) -> int:
+        return len(self._links)
+
+    def __iter__(self) -> Iterator[RealLink]:
+        return iter(self._links)
+
+    def fields(self, names: str) -> list[RealField]:
+        """New empty fields, one for each of the names."""
+        return [RealField() for _ in names.split()]
+
+    def base_to_tip(self) -> Iterator[RealLink]:
+        """Every link after its parent."""
+        return iter(self._links)
+
+    def tip_to_base(self) -> Iterator[RealLink]:
+        """Every link before its parent."""
+        return reversed(self._links)
+
+    def coordinates(self, values: Sequence[Scalar], space: str) -> RealField:
+        """A field of Dofs from one long vector: ``space`` "q" or "v" tells how many numbers belong to each joint."""
+        start = self.lowered.q_start if space == "q" else self.lowered.v_start
+        field = RealField()
+        for link in self._links:
+            field[link] = Dofs(list(values[int(start[link.index]) : int(start[link.index + 1])]))
+        return field
