@@ -1,8 +1,8 @@
 """Where a link's meshes lie. References are kept as written and looked up only when somebody wants to draw them.
 
 A model file is not trusted to name any file it likes: a mesh is found only inside the model's own directory, inside the
-package it names when the model lies in that package, or inside roots that the caller allows; never through "..", and
-symbolic links are followed before the check.
+package it names when the model lies in that package (a directory of that name with a package.xml), or inside roots that
+the caller allows; never through "..", and symbolic links are followed before the check.
 """
 
 from __future__ import annotations
@@ -75,7 +75,9 @@ class MeshReference:
         places = [root / package for root in roots] + [root for root in roots if root.name == package]
         if self.directory is not None:
             here = Path(self.directory).absolute()
-            places += [place for place in (here, *here.parents) if place.name == package]
+            places += [
+                place for place in (here, *here.parents) if place.name == package and (place / "package.xml").is_file()
+            ]
         return [(place, place.joinpath(*inside)) for place in places]
 
     def _on_disk(self, path: PurePosixPath) -> list[tuple[Path, Path]]:

@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from catena.errors import LoadError, UnsupportedError
+from catena.errors import UnsupportedError
 from catena.model.meshes import MeshReference
 from catena.model.parts import JointPart, LinkPart
 from catena.model.xml import Document
@@ -28,6 +28,7 @@ from catena.model.xml import Document
 Array = npt.NDArray[np.float64]
 
 FREE, BALL, SLIDE, HINGE = range(4)  # mjtJoint
+MESH = 7  # mjtGeom
 _LEFT_OUT = {
     "neq": "equality constraints",
     "ntendon": "tendons",
@@ -76,7 +77,7 @@ class MjcfParts:
         self._bodies = ["world"] + [self._name(model.body(i).name, f"body{i}") for i in range(1, model.nbody)]
         self._joints = [self._name(model.joint(i).name, f"joint{i}", "joint ") for i in range(model.njnt)]
         self.name = model.names[: model.names.index(b"\0")].decode(errors="replace") or "robot"
-        self.gravity = tuple(map(float, model.opt.gravity)) if _has_gravity(model) else (0.0, 0.0, 0.0)
+        self.gravity = _gravity(model)
         self.warnings = _left_out(model)
         self.links: list[LinkPart] = [LinkPart("world")]
         self.joints: list[JointPart] = []
@@ -150,7 +151,7 @@ class MjcfParts:
         first, count = int(model.body_geomadr[body]), int(model.body_geomnum[body])
         for geom in range(first, first + count):
             mesh = int(model.geom_dataid[geom])
-            if int(model.geom_type[geom]) != _MESH or mesh < 0 or model.mesh_pathadr[mesh] < 0:
+            if int(model.geom_type[geom]) != MESH or mesh < 0 or model.mesh_pathadr[mesh] < 0:
                 continue
             start = int(model.mesh_pathadr[mesh])
             path = model.paths[start : model.paths.index(b"\0", start)].decode(errors="replace")
@@ -169,17 +170,18 @@ class MjcfParts:
         return tuple(found)
 
 
-_MESH = 7  # mjtGeom
-
-
 def _per_dof(kind: int, values: Array) -> float | list[float]:
     """One value per degree of freedom, in Catena's order: a free joint's angular ones come first."""
     numbers: list[float] = values.tolist()
     return numbers[3:] + numbers[:3] if kind == FREE else numbers if kind == BALL else numbers[0]
 
 
-def _has_gravity(model: Any) -> bool:
-    return not int(model.opt.disableflags) & 128  # mjDSBL_GRAVITY
+def _gravity(model: Any) -> tuple[float, ...]:
+    """The model's gravity, unless its flags switch it off."""
+    from mujoco import mjtDisableBit
+
+    off = int(model.opt.disableflags) & int(mjtDisableBit.mjDSBL_GRAVITY)
+    return (0.0, 0.0, 0.0) if off else tuple(map(float, model.opt.gravity))
 
 
 def _left_out(model: Any) -> list[str]:
@@ -221,8 +223,8 @@ def _turn_about(axis: Array, angle: float) -> Array:
 def read_mjcf(document: Document, *, floating: bool = False) -> MjcfParts:
     """The parts of an MJCF document; see MjcfParts."""
     model, said = compile_mjcf(document)
-    if model.nbody < 2:
-        raise LoadError(f"{document.source}: the <mujoco> model has no bodies; expected at least one <body>")
     parts = MjcfParts(model, floating=floating)
     parts.warnings[:0] = said
+    if not parts.joints:
+        parts.warnings.append("the model has no <body>: nothing in it can move")
     return parts

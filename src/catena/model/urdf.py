@@ -9,6 +9,7 @@ ros2_control, calibration, safety controllers) is passed over.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from math import cos, sin
 from typing import Any
 
@@ -64,6 +65,19 @@ class UrdfParts:
                 self.warnings.append(f"line {element.line}: <{shorten(element.tag)}> is not part of URDF; passed over")
         if not self.links:
             raise self.document.error("the <robot> has no links; expected at least one <link>", root.line)
+        self._drop_lost_mimics()
+
+    def _drop_lost_mimics(self) -> None:
+        """Real files have joints that mimic one that does not exist or was made fixed: their rule is dropped."""
+        masters = {joint.name for joint in self.joints if joint.type != "fixed"}
+        for i, joint in enumerate(self.joints):
+            if joint.mimic is not None and joint.mimic.master not in masters:
+                self.joints[i] = replace(joint, mimic=None)
+                if joint.type != "fixed":
+                    lost = shorten(joint.mimic.master)
+                    self.warnings.append(
+                        f"joint {joint.name!r}: mimics {lost!r}, which is not a moving joint; rule dropped"
+                    )
 
     def _guarded(self, element: Element, read: Any, what: str) -> None:
         """Reads one link or joint; whatever is wrong in it is reported with its name and line."""
@@ -131,7 +145,7 @@ class UrdfParts:
                 effort_limit=effort,
                 damping=damping,
                 friction=friction,
-                mimic=self._mimic(name, element.child("mimic")),
+                mimic=_mimic(element.child("mimic")),
             )
         )
 
@@ -150,13 +164,6 @@ class UrdfParts:
             self.warnings.append(f"joint {name!r}: <limit> without lower and upper leaves it no range (both are 0)")
         return limit.number("lower", 0.0), limit.number("upper", 0.0), velocity, effort
 
-    def _mimic(self, name: str, mimic: Element | None) -> Mimic | None:
-        if mimic is None:
-            return None
-        found = Mimic(mimic.text("joint"), mimic.number("multiplier", 1.0), mimic.number("offset", 0.0))
-        self.warnings.append(f"joint {name!r}: mimics {found.master!r}; loaded as an independent joint")
-        return found
-
 
 def _link_name(joint: Element, role: str) -> str:
     """The link that the joint's <parent> or <child> names."""
@@ -169,6 +176,13 @@ def _link_name(joint: Element, role: str) -> str:
 def _axis(kind: str, axis: Element | None) -> Vector:
     """The joint's axis; (1, 0, 0) where none is given or none matters."""
     return X_AXIS if axis is None or kind in ("fixed", "free") else axis.vector("xyz", X_AXIS)
+
+
+def _mimic(mimic: Element | None) -> Mimic | None:
+    """The joint that this one should follow."""
+    if mimic is None:
+        return None
+    return Mimic(mimic.text("joint"), mimic.number("multiplier", 1.0), mimic.number("offset", 0.0))
 
 
 def _dynamics(dynamics: Element | None) -> tuple[float, float]:

@@ -204,7 +204,7 @@ class _Reader:
         self.count = self.in_part = 0
 
     def feed(self, data: bytes, consumed: int, last: bool = False) -> Iterator[Element]:
-        """Parses `data`, which ends at byte `consumed` of the document; yields what it completed, even before an error."""
+        """Parses `data`, which ends at byte `consumed` of the document; yields what it completed before any error."""
         failure = self.parse(data, last)
         if failure is None and consumed - self.parser.CurrentByteIndex > MAX_TAG_BYTES + _CHUNK:
             failure = self.error(f"a single tag or comment is longer than {MAX_TAG_BYTES // 2**20} MiB")

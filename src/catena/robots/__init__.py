@@ -1,0 +1,30 @@
+"""A few small models written for this project, to try things on: `catena.load(catena.robots.path("quadruped"))`.
+
+| name | format | what it is |
+| --- | --- | --- |
+| two_link_arm | URDF | two bars swinging in a vertical plane |
+| seven_dof_arm | URDF | shoulder, elbow and wrist of an arm: seven revolute joints |
+| quadruped | URDF | trunk and four legs, twelve joints; load it with base="floating" |
+| crane | MJCF | slide, two hinges on one body, a ball joint off the body's origin, a loose crate |
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from catena.errors import UnknownNameError
+
+_HERE = Path(__file__).parent
+
+
+def names() -> tuple[str, ...]:
+    """The models that come with Catena."""
+    return tuple(sorted(file.stem for file in _HERE.iterdir() if file.suffix in (".urdf", ".xml")))
+
+
+def path(name: str) -> Path:
+    """The file of the model called `name`. Raises UnknownNameError, which lists near misses."""
+    for suffix in (".urdf", ".xml"):
+        if name in names() and (_HERE / (name + suffix)).is_file():
+            return _HERE / (name + suffix)
+    raise UnknownNameError.among("model", name, names())
