@@ -2,38 +2,110 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from functools import cached_property
 from typing import Any, NoReturn
 
+import numpy as np
+import numpy.typing as npt
+
 from catena.errors import ModelError
-from catena.model.tree import Tree
+from catena.model import checks, edit
+from catena.model.configuration import Configurations, batch_shape
+from catena.model.description import Description
+from catena.model.merge import compose
+from catena.model.parts import JointPart
+from catena.model.tree import Frame, Tree
+
+Array = npt.NDArray[Any]
 
 
-class Robot:
+class Robot(Description):
     """A tree of rigid links joined to a base: immutable, hashable, picklable, safe to share between threads.
 
     Made by `catena.load`, `catena.Builder`, `catena.planar_chain` and their like, or from a `Tree`. Two robots are
-    equal when they have the same content.
+    equal when they have the same content. Arrays given and returned broadcast over leading dimensions: a configuration
+    q is (..., nq), a velocity v is (..., nv).
     """
 
     def __init__(self, tree: Tree) -> None:
         if not isinstance(tree, Tree):
-            raise ModelError(f"a Robot is made from a Tree, not from a {type(tree).__name__}; see Builder")
+            raise ModelError(f"a Robot is made from a Tree, not from a {type(tree).__name__}; see catena.Builder")
         self.__dict__["tree"] = tree
 
-    tree: Tree
+    def neutral(self) -> Array:
+        """The configuration in which every joint is at zero, (nq,)."""
+        return self._configurations.neutral()
 
-    @property
-    def nq(self) -> int:
-        """Length of a configuration q."""
-        return self.tree.nq
+    def random_configuration(
+        self, rng: np.random.Generator | int | None = None, shape: int | Sequence[int] = ()
+    ) -> Array:
+        """Random configurations (*shape, nq), uniform within the limits.
 
-    @property
-    def nv(self) -> int:
-        """Length of a velocity v: the degrees of freedom."""
-        return self.tree.nv
+        Unlimited angles are in (-π, π], unlimited lengths in (-1, 1), orientations uniform over all rotations. `rng` is
+        a NumPy generator, a seed, or None for fresh randomness.
+        """
+        return self._configurations.random(np.random.default_rng(rng), batch_shape(shape))
+
+    def integrate(self, q: npt.ArrayLike, dv: npt.ArrayLike) -> Array:
+        """The configurations reached from q by moving with the constant velocity dv (= v dt) for unit time.
+
+        For joints with quaternions, and planar ones, that is multiplication by an exponential; elsewhere q + dv.
+        """
+        return self._configurations.integrate(q, dv)
+
+    def difference(self, q0: npt.ArrayLike, q1: npt.ArrayLike) -> Array:
+        """The constant velocities that lead from q0 to q1 in unit time, by the shorter turn where there are two."""
+        return self._configurations.difference(q0, q1)
+
+    def normalize(self, q: npt.ArrayLike) -> Array:
+        """q with quaternions of unit length (NaN where one is zero)."""
+        return self._configurations.normalize(q)
+
+    def with_gravity(self, gravity: npt.ArrayLike) -> Robot:
+        """The same robot under another gravity: 3 numbers in the base's frame, m/s²."""
+        return type(self)(edit.with_gravity(self.tree, gravity))
+
+    def subtree(self, link: str) -> Robot:
+        """`link` and all that hangs on it, with the joint that carries it, on a fixed base in place of its parent.
+
+        Gravity keeps its numbers, now in the frame of that parent.
+        """
+        return self if link == self.base_name else type(self)(edit.subtree(self.tree, self.link_index(link)))
+
+    def locked(self, positions: Mapping[str, npt.ArrayLike]) -> Robot:
+        """The robot with some joints frozen: `{joint: value}`, one number or one per coordinate.
+
+        The links they carry are merged into their parents and stay as frames.
+        """
+        return type(self)(edit.locked(self.tree, {self.joint_index(name): q for name, q in positions.items()}))
+
+    def attach(
+        self,
+        other: Robot,
+        link: str,
+        rotation: npt.ArrayLike | None = None,
+        position: npt.ArrayLike = (0.0, 0.0, 0.0),
+        prefix: str = "",
+    ) -> Robot:
+        """This robot with the base of `other` bolted to `link` (a link, frame or the base).
+
+        `rotation` (3x3) and `position` place that base in the link's frame; `prefix` goes before `other`'s names.
+        """
+        bolt = JointPart(
+            f"attaching {other.name}", "fixed", link, "", np.eye(3) if rotation is None else rotation, position
+        )
+        turn, shift = checks.joint_placements([bolt])
+        at = self.frame(link)
+        place = Frame(at.link, *compose((at.rotation, at.position), (turn[0], shift[0])))
+        return type(self)(edit.attached(self.tree, other.tree, place, prefix))
+
+    @cached_property
+    def _configurations(self) -> Configurations:
+        return Configurations(self.tree)
 
     def __setattr__(self, name: str, value: Any) -> NoReturn:
-        raise AttributeError(f"a Robot cannot be changed (tried to set {name!r}); see with_gravity, locked")
+        raise AttributeError(f"a Robot cannot be changed (tried to set {name!r}); see with_gravity, locked, attach")
 
     def __delattr__(self, name: str) -> NoReturn:
         raise AttributeError(f"a Robot cannot be changed (tried to delete {name!r})")

@@ -1,0 +1,123 @@
+"""Configurations of a whole robot: neutral, random, integrate, difference, by joint type and never joint by joint."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from catena.errors import ShapeError
+from catena.model.joints import JOINT_TYPES, JointType
+from catena.model.tree import Tree
+
+Array = npt.NDArray[Any]
+
+
+class Group(NamedTuple):
+    """All joints of one type: the places of their coordinates in q, (m, nq), and of their speeds in v, (m, nv)."""
+
+    type: type[JointType]
+    q: Array
+    v: Array
+
+
+class Configurations:
+    """Functions of the configuration space of one tree. Arrays broadcast: q is (..., nq), v is (..., nv)."""
+
+    def __init__(self, tree: Tree) -> None:
+        self.tree = tree
+        kinds = [JOINT_TYPES[kind] for kind in np.unique(tree.kind)]
+        self.flat = all(kind.flat for kind in kinds)
+        self.groups = [self._group(kind) for kind in kinds]
+
+    def _group(self, kind: type[JointType]) -> Group:
+        members = np.flatnonzero(self.tree.kind == kind.code)
+        q = self.tree.q_start[members][:, None] + np.arange(kind.nq)
+        v = self.tree.v_start[members][:, None] + np.arange(kind.nv)
+        return Group(kind, q, v)
+
+    def neutral(self) -> Array:
+        """The configuration in which every joint does nothing, (nq,)."""
+        q = np.zeros(self.tree.nq)
+        for group in self.groups:
+            q[group.q] = group.type.neutral()
+        return q
+
+    def random(self, rng: np.random.Generator, shape: tuple[int, ...]) -> Array:
+        """Random configurations (*shape, nq) within the limits."""
+        q = np.empty((*shape, self.tree.nq))
+        for group in self.groups:
+            lower, upper = self.tree.lower[group.q], self.tree.upper[group.q]
+            q[..., group.q] = group.type.random(rng, lower, upper, shape)
+        return q
+
+    def integrate(self, q: npt.ArrayLike, dv: npt.ArrayLike) -> Array:
+        """The configurations reached from q by moving with dv for unit time."""
+        q, dv = coordinates(q, self.tree.nq, "q"), coordinates(dv, self.tree.nv, "dv")
+        _agree(q=q, dv=dv)
+        if self.flat:
+            return np.asarray(q + dv)
+        result = np.empty((*np.broadcast_shapes(q.shape[:-1], dv.shape[:-1]), self.tree.nq), np.result_type(q, dv))
+        for group in self.groups:
+            result[..., group.q] = group.type.integrate(q[..., group.q], dv[..., group.v])
+        return result
+
+    def difference(self, q0: npt.ArrayLike, q1: npt.ArrayLike) -> Array:
+        """The constant velocities that lead from q0 to q1 in unit time."""
+        q0, q1 = coordinates(q0, self.tree.nq, "q0"), coordinates(q1, self.tree.nq, "q1")
+        _agree(q0=q0, q1=q1)
+        if self.flat:
+            return np.asarray(q1 - q0)
+        result = np.empty((*np.broadcast_shapes(q0.shape[:-1], q1.shape[:-1]), self.tree.nv), np.result_type(q0, q1))
+        for group in self.groups:
+            result[..., group.v] = group.type.difference(q0[..., group.q], q1[..., group.q])
+        return result
+
+    def normalize(self, q: npt.ArrayLike) -> Array:
+        """q with quaternions of unit length."""
+        result: Array = coordinates(q, self.tree.nq, "q").copy()
+        for group in self.groups:
+            if not group.type.flat:
+                result[..., group.q] = group.type.normalize(result[..., group.q])
+        return result
+
+
+def coordinates(value: npt.ArrayLike, size: int, name: str) -> Array:
+    """`value` as an array of floats (..., size), float32 kept; ShapeError, which calls it `name`, if it is none."""
+    try:
+        array = np.asarray(value)
+        if array.dtype.kind != "f":
+            array = array.astype(float, casting="safe" if array.dtype.kind in "biu" else "same_kind")
+    except (TypeError, ValueError) as error:
+        raise ShapeError(f"{name}: expected real numbers of shape (..., {size}), found {_found(value)}") from error
+    if array.ndim == 0 or array.shape[-1] != size:
+        raise ShapeError(
+            f"{name}: expected shape (..., {size}), found {array.shape}; the last axis is one joint vector"
+        )
+    return array
+
+
+def batch_shape(shape: int | Sequence[int]) -> tuple[int, ...]:
+    """`shape` as a tuple of sizes."""
+    try:
+        sizes = (int(shape),) if isinstance(shape, int | np.integer) else tuple(int(size) for size in shape)
+    except (TypeError, ValueError) as error:
+        raise ShapeError(f"shape: expected sizes such as () or (1000,), found {shape!r}") from error
+    if any(size < 0 for size in sizes):
+        raise ShapeError(f"shape: expected sizes of zero or more, found {shape!r}")
+    return sizes
+
+
+def _agree(**arrays: Array) -> None:
+    try:
+        np.broadcast_shapes(*(array.shape[:-1] for array in arrays.values()))
+    except ValueError as error:
+        found = " and ".join(f"{name} {array.shape}" for name, array in arrays.items())
+        raise ShapeError(f"expected leading dimensions that broadcast, found {found}") from error
+
+
+def _found(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) < 60 else f"a {type(value).__name__}"

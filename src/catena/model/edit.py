@@ -1,0 +1,224 @@
+"""New trees from old ones: another gravity, a part of it, joints frozen, one attached to another."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from itertools import chain
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from catena.errors import ModelError
+from catena.model import checks
+from catena.model.assemble import checked_gravity, starts
+from catena.model.joints import JOINT_TYPES, Screw
+from catena.model.merge import Bodies, Pose, compose, merged
+from catena.model.parts import JointPart
+from catena.model.topology import Topology, listed
+from catena.model.tree import Frame, Tree
+from catena.spatial import Dofs, Force
+
+Array = npt.NDArray[Any]
+
+_PER_LINK = ("kind", "placement_rotation", "placement_position", "joint_rotation", "pitch", "mass", "com", "inertia")
+_NAMES = ("link_names", "joint_names")
+_PER_Q = ("lower", "upper")
+_PER_V = ("velocity_limit", "effort_limit", "damping", "friction", "armature")
+
+
+def with_gravity(tree: Tree, gravity: npt.ArrayLike) -> Tree:
+    """The same tree under another gravity (3 numbers, m/s², in the base's frame)."""
+    return replace(tree, gravity=checked_gravity(gravity))
+
+
+def subtree(tree: Tree, link: int) -> Tree:
+    """`link` and everything beyond it, with the joint that carries it, on a fixed base in place of its parent."""
+    keep = np.zeros(tree.n, dtype=bool)
+    keep[link] = True
+    for i, above in enumerate(tree.parent[link + 1 :].tolist(), link + 1):
+        keep[i] = above >= link and keep[above]
+    members = np.flatnonzero(keep)
+    number = np.full(tree.n + 1, -1)
+    number[members] = np.arange(len(members))
+    above = int(tree.parent[link])
+    parent = number[tree.parent[members]]
+    parent[0] = -1
+    frames = {
+        name: frame._replace(link=int(number[frame.link]))
+        for name, frame in tree.frames.items()
+        if frame.link >= 0 and keep[frame.link]
+    }
+    return _selected(
+        tree,
+        members,
+        parent=parent,
+        frames=frames,
+        base_name=tree.link_names[above] if above >= 0 else tree.base_name,
+        base_mass=0.0,
+        base_com=np.zeros(3),
+        base_inertia=np.zeros((3, 3)),
+    )
+
+
+def locked(tree: Tree, positions: Mapping[int, npt.ArrayLike]) -> Tree:
+    """The tree with the joints `positions` frozen there and their links merged, as if they had been fixed joints."""
+    turn, shift = np.array(tree.placement_rotation), np.array(tree.placement_position)
+    fixed = np.zeros(tree.n, dtype=bool)
+    for i, q in positions.items():
+        turn[i], shift[i] = compose((turn[i], shift[i]), _joint_pose(tree, i, q))
+        fixed[i] = True
+    everything = list(range(tree.n + 1))  # link 0 is the base here
+    topology = Topology(everything, [k - 1 for k in everything], [-1, *(tree.parent + 1).tolist()])
+    bodies = merged(
+        topology,
+        fixed,
+        turn,
+        shift,
+        np.concatenate([[tree.base_mass], tree.mass]),
+        np.concatenate([tree.base_com[None], tree.com]),
+        np.concatenate([tree.base_inertia[None], tree.inertia]),
+    )
+    return _selected(
+        tree,
+        np.array(bodies.joint, dtype=np.int64),
+        parent=bodies.parent,
+        placement_rotation=bodies.placement_rotation,
+        placement_position=bodies.placement_position,
+        mass=bodies.mass[1:],
+        com=bodies.com[1:],
+        inertia=bodies.inertia[1:],
+        base_mass=float(bodies.mass[0]),
+        base_com=bodies.com[0],
+        base_inertia=bodies.inertia[0],
+        frames=_frames_after(tree, bodies),
+    )
+
+
+def attached(tree: Tree, other: Tree, at: Frame, prefix: str) -> Tree:
+    """`tree` with the base of `other` bolted to it at the frame `at`; `other`'s names get the prefix."""
+    place: Pose = (at.rotation, at.position)
+    joined = _bolted(tree, other, at.link, place)
+    links, joints = ([prefix + name for name in names] for names in (other.link_names, other.joint_names))
+    base_name = prefix + other.base_name
+    frames = dict(tree.frames)
+    new = {base_name: Frame(at.link, *place)}
+    for name, frame in other.frames.items():
+        inner = (frame.rotation, frame.position)
+        on_base = Frame(at.link, *compose(place, inner))
+        new[prefix + name] = on_base if frame.link < 0 else Frame(frame.link + tree.n, *inner)
+    _check_clashes("link", chain(tree.link_names, [tree.base_name], frames), [*links, *new])
+    _check_clashes("joint", tree.joint_names, joints)
+    per_row: dict[str, Any] = {
+        name: np.concatenate([getattr(joined, name), getattr(other, name)]) for name in _PER_LINK + _PER_Q + _PER_V
+    }
+    ground = np.flatnonzero(other.parent < 0) + tree.n
+    turn, shift = per_row["placement_rotation"], per_row["placement_position"]
+    turn[ground], shift[ground] = place[0] @ turn[ground], place[1] + shift[ground] @ place[0].T
+    mimic = {prefix + name: rule._replace(master=prefix + rule.master) for name, rule in other.mimic.items()}
+    return replace(
+        joined,
+        **per_row,
+        parent=np.concatenate([tree.parent, np.where(other.parent < 0, at.link, other.parent + tree.n)]),
+        q_start=np.concatenate([tree.q_start, other.q_start[1:] + tree.nq]),
+        v_start=np.concatenate([tree.v_start, other.v_start[1:] + tree.nv]),
+        link_names=[*tree.link_names, *links],
+        joint_names=[*tree.joint_names, *joints],
+        frames={**frames, **new},
+        mimic={**tree.mimic, **mimic},
+        meshes={**tree.meshes, **{prefix + name: mesh for name, mesh in other.meshes.items()}},
+        warnings=(*tree.warnings, *other.warnings),
+    )
+
+
+def _selected(tree: Tree, rows: Array, **changed: Any) -> Tree:
+    """The rows of a tree, with the given fields set instead."""
+    nq, nv = np.diff(tree.q_start)[rows], np.diff(tree.v_start)[rows]
+    coordinates, speeds = _places(tree.q_start, rows, nq), _places(tree.v_start, rows, nv)
+    fields: dict[str, Any] = {name: _rows(getattr(tree, name), rows) for name in _PER_LINK + _NAMES}
+    fields |= {name: getattr(tree, name)[coordinates] for name in _PER_Q}
+    fields |= {name: getattr(tree, name)[speeds] for name in _PER_V}
+    fields |= {"q_start": starts(nq), "v_start": starts(nv)}
+    joints, frames = set(fields["joint_names"]), changed.get("frames", tree.frames)
+    known = {*fields["link_names"], *frames, changed.get("base_name", tree.base_name)}
+    fields["mimic"] = {name: rule for name, rule in tree.mimic.items() if name in joints}
+    fields["meshes"] = {name: mesh for name, mesh in tree.meshes.items() if name in known}
+    return replace(tree, **(fields | changed))
+
+
+def _rows(values: Array | Sequence[str], rows: Array) -> Array | Sequence[str]:
+    return np.asarray(values[rows]) if isinstance(values, np.ndarray) else [values[i] for i in rows.tolist()]
+
+
+def _places(start: Array, rows: Array, sizes: Array) -> Array:
+    """Indices of all coordinates of the given rows, in order."""
+    ends = np.cumsum(sizes)
+    return np.asarray(np.repeat(start[rows] - (ends - sizes), sizes) + np.arange(int(sizes.sum())))
+
+
+def _joint_pose(tree: Tree, i: int, q: npt.ArrayLike) -> Pose:
+    """How far joint i moves its link from the placement, at coordinates q, in the link's axes."""
+    kind, name = JOINT_TYPES[tree.kind[i]], tree.joint_names[i]
+    part = JointPart(name, kind.name, "", "")
+    shape = () if np.ndim(q) == 0 and kind.nq == 1 else (kind.nq,)
+    fault = checks.joint_fault(part, f"{kind.nq} finite coordinates to lock it at", repr(q), "give them in rad or m")
+    values = checks.stacked([q], shape, lambda _: fault).ravel()
+    values = kind.normalize(values)
+    if not np.isfinite(values).all():
+        raise fault
+    motion = kind.motion(Dofs(values.tolist()), float(tree.pitch[i]), Screw(0, 1, 0, 0))
+    pulls = [motion @ Force.of([0, 0, 0, *unit]) for unit in np.eye(3).tolist()]
+    columns = np.array([list(pull.components) for pull in pulls], dtype=float)
+    turn = columns[:, 3:].T
+    shift = np.cross(columns[:, 3:], columns[:, :3]).sum(axis=0) / 2  # Σ u × (p × u) over three unit vectors is 2 p
+    Q = tree.joint_rotation[i]
+    return Q @ turn @ Q.T, Q @ shift
+
+
+def _frames_after(tree: Tree, bodies: Bodies) -> dict[str, Frame]:
+    """The frames of a tree whose links were merged into bodies: old ones moved along, merged links new."""
+    number = {link: body - 1 for body, link in enumerate(bodies.link)}  # link 0 is the base
+    frames = {}
+    for name, frame in tree.frames.items():
+        place = (frame.rotation, frame.position)
+        if frame.link + 1 in number:
+            frames[name] = frame._replace(link=number[frame.link + 1])
+        else:
+            carrier = bodies.frames[frame.link + 1]
+            frames[name] = Frame(carrier.link, *compose((carrier.rotation, carrier.position), place))
+    return frames | {tree.link_names[link - 1]: frame for link, frame in bodies.frames.items()}
+
+
+def _bolted(tree: Tree, other: Tree, link: int, place: Pose) -> Tree:
+    """`tree` with the mass of `other`'s base added to `link` (-1: to the base)."""
+    if not other.base_mass and not other.base_inertia.any():
+        return tree
+    topology = Topology([0, 1], [-1, 0], [-1, 0])
+    mass = tree.base_mass if link < 0 else tree.mass[link]
+    com = tree.base_com if link < 0 else tree.com[link]
+    inertia = tree.base_inertia if link < 0 else tree.inertia[link]
+    body = merged(
+        topology,
+        np.ones(1, dtype=bool),
+        place[0][None],
+        place[1][None],
+        np.array([mass, other.base_mass]),
+        np.stack([com, other.base_com]),
+        np.stack([inertia, other.base_inertia]),
+    )
+    if link < 0:
+        return replace(tree, base_mass=float(body.mass[0]), base_com=body.com[0], base_inertia=body.inertia[0])
+    new: dict[str, Any] = {name: np.array(getattr(tree, name)) for name in ("mass", "com", "inertia")}
+    for name, values in new.items():
+        values[link] = getattr(body, name)[0]
+    return replace(tree, **new)
+
+
+def _check_clashes(what: str, old: Any, new: Sequence[str]) -> None:
+    clashes = sorted(set(old) & set(new))
+    if clashes:
+        raise ModelError(
+            f"both robots have {what}s named {listed(clashes)}; names must be unique: give a prefix such as 'left_'",
+            **{what: clashes[0]},
+        )

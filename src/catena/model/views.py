@@ -1,0 +1,208 @@
+"""Links and joints as a user sees them: small views, made when asked for, of the rows of a Tree."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, Generic, TypeVar, overload
+
+import numpy as np
+import numpy.typing as npt
+
+from catena.model.joints import JOINT_TYPES
+from catena.model.tree import Tree
+
+Array = npt.NDArray[Any]
+View = TypeVar("View", covariant=True)
+
+_UNDIRECTED = ("spherical", "free")
+
+
+class _Row:
+    """A row of a tree; equal when tree and row are."""
+
+    __slots__ = ("_tree", "index")
+
+    def __init__(self, tree: Tree, index: int) -> None:
+        self._tree = tree
+        self.index = index
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, type(self)):
+            return NotImplemented
+        return self.index == other.index and self._tree == other._tree
+
+    def __hash__(self) -> int:
+        return hash((type(self).__name__, self.index, self._tree))
+
+
+class LinkView(_Row):
+    """A moving link: `name`, `index`, `parent`, `joint`, `mass`, `com`, `inertia` (what is fixed to it included)."""
+
+    __slots__ = ()
+
+    @property
+    def name(self) -> str:
+        """The link's name."""
+        return self._tree.link_names[self.index]
+
+    @property
+    def parent(self) -> str:
+        """Name of the link it hangs on, or of the base."""
+        above = int(self._tree.parent[self.index])
+        return self._tree.link_names[above] if above >= 0 else self._tree.base_name
+
+    @property
+    def joint(self) -> JointView:
+        """The joint that carries this link."""
+        return JointView(self._tree, self.index)
+
+    @property
+    def mass(self) -> float:
+        """Mass in kg."""
+        return float(self._tree.mass[self.index])
+
+    @property
+    def com(self) -> Array:
+        """Centre of mass in the link's frame, m."""
+        return np.asarray(self._tree.com[self.index])
+
+    @property
+    def inertia(self) -> Array:
+        """Inertia about the centre of mass in the link's axes, 3x3, kg m²."""
+        return np.asarray(self._tree.inertia[self.index])
+
+    def __repr__(self) -> str:
+        return f"<link {self.name!r} on {self.parent!r}, {self.mass:g} kg>"
+
+
+class JointView(_Row):
+    """A moving joint. What exists per coordinate is a number if there is one coordinate, else an array."""
+
+    __slots__ = ()
+
+    @property
+    def name(self) -> str:
+        """The joint's name."""
+        return self._tree.joint_names[self.index]
+
+    @property
+    def type(self) -> str:
+        """Its type: "revolute", "prismatic", ..."""
+        return str(JOINT_TYPES[self._tree.kind[self.index]].name)
+
+    @property
+    def parent(self) -> str:
+        """Name of the link or base that carries the joint."""
+        return LinkView(self._tree, self.index).parent
+
+    @property
+    def child(self) -> str:
+        """Name of the link that the joint carries."""
+        return self._tree.link_names[self.index]
+
+    @property
+    def axis(self) -> Array | None:
+        """Unit vector in the child's frame along or about which it moves (planar: the normal), or None."""
+        return None if self.type in _UNDIRECTED else np.asarray(self._tree.joint_rotation[self.index, :, 2])
+
+    @property
+    def axis2(self) -> Array | None:
+        """The second axis of a universal joint, in the child's frame at joint zero."""
+        return np.asarray(self._tree.joint_rotation[self.index, :, 0]) if self.type == "universal" else None
+
+    @property
+    def pitch(self) -> float:
+        """Metres per radian of a helical joint, else 0."""
+        return float(self._tree.pitch[self.index])
+
+    @property
+    def rotation(self) -> Array:
+        """Orientation of the child's frame in the parent's at joint zero, 3x3."""
+        return np.asarray(self._tree.placement_rotation[self.index])
+
+    @property
+    def position(self) -> Array:
+        """Origin of the child's frame in the parent's at joint zero, m."""
+        return np.asarray(self._tree.placement_position[self.index])
+
+    @property
+    def q_slice(self) -> slice:
+        """Where its coordinates are in q."""
+        return slice(*map(int, self._tree.q_start[self.index : self.index + 2]))
+
+    @property
+    def v_slice(self) -> slice:
+        """Where its speeds are in v."""
+        return slice(*map(int, self._tree.v_start[self.index : self.index + 2]))
+
+    @property
+    def lower(self) -> Any:
+        """Smallest coordinate allowed, -inf if unlimited."""
+        return _plain(self._tree.lower[self.q_slice])
+
+    @property
+    def upper(self) -> Any:
+        """Largest coordinate allowed, inf if unlimited."""
+        return _plain(self._tree.upper[self.q_slice])
+
+    @property
+    def limits(self) -> tuple[Any, Any]:
+        """(lower, upper)."""
+        return self.lower, self.upper
+
+    @property
+    def velocity_limit(self) -> Any:
+        """Largest speed allowed, inf if unlimited."""
+        return _plain(self._tree.velocity_limit[self.v_slice])
+
+    @property
+    def effort_limit(self) -> Any:
+        """Largest force or torque allowed, inf if unlimited."""
+        return _plain(self._tree.effort_limit[self.v_slice])
+
+    @property
+    def damping(self) -> Any:
+        """Viscous damping, N m s/rad or N s/m."""
+        return _plain(self._tree.damping[self.v_slice])
+
+    @property
+    def friction(self) -> Any:
+        """Dry friction, N m or N."""
+        return _plain(self._tree.friction[self.v_slice])
+
+    @property
+    def armature(self) -> Any:
+        """Inertia of the drive seen at the joint, kg m² or kg."""
+        return _plain(self._tree.armature[self.v_slice])
+
+    def __repr__(self) -> str:
+        return f"<{self.type} joint {self.name!r}: {self.parent!r} → {self.child!r}>"
+
+
+class Views(Sequence[View], Generic[View]):
+    """The links or the joints of a robot, in order base to tip; each is made when asked for."""
+
+    __slots__ = ("_kind", "_tree")
+
+    def __init__(self, kind: Callable[[Tree, int], View], tree: Tree) -> None:
+        self._kind = kind
+        self._tree = tree
+
+    def __len__(self) -> int:
+        return self._tree.n
+
+    @overload
+    def __getitem__(self, index: int) -> View: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[View]: ...
+    def __getitem__(self, index: int | slice) -> View | list[View]:
+        rows = range(self._tree.n)[index]
+        return self._kind(self._tree, rows) if isinstance(rows, int) else [self._kind(self._tree, i) for i in rows]
+
+    def __repr__(self) -> str:
+        shown = ", ".join(repr(view) for view in self[:4])
+        return f"[{shown}{', ...' if len(self) > 4 else ''}] ({len(self)})"
+
+
+def _plain(values: Array) -> Any:
+    return float(values[0]) if len(values) == 1 else np.asarray(values)
