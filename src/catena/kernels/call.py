@@ -1,0 +1,102 @@
+"""Kernels as functions of arrays: the general path, which accepts whatever NumPy does."""
+
+from __future__ import annotations
+
+import math
+import weakref
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from catena.errors import UnsupportedError
+from catena.kernels import scratch
+from catena.kernels.arrays import Port, Shape, as_array, batch_shape, check_out
+from catena.kernels.compile import Module
+from catena.kernels.evaluate import evaluate
+from catena.kernels.runtime import MAX_ARRAYS
+
+
+class Kernel:
+    """A compiled function: arrays in, arrays out, any leading dimensions.
+
+    Args:
+        name: what to call it in messages.
+        module: the machine code.
+        inputs: names and shapes of the arguments.
+        outputs: names and shapes of the results.
+        dtype: what the machine code computes in.
+        links: what the per-link sizes of a rolled kernel are multiplied with.
+        context: arrays whose addresses, and integers which, make up the table that ``context`` points to.
+
+    Raises:
+        ShapeError: from a call, if an argument has the wrong shape or does not hold real numbers.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        module: Module,
+        inputs: Sequence[Port],
+        outputs: Sequence[Port],
+        *,
+        dtype: Any = np.float64,
+        links: int = 0,
+        context: Sequence[np.ndarray | int] = (),
+    ) -> None:
+        if max(len(inputs), len(outputs)) > MAX_ARRAYS:
+            raise UnsupportedError(f"{name}: a kernel has at most {MAX_ARRAYS} inputs and as many outputs")
+        self.name, self.module, self.inputs, self.outputs = name, module, tuple(inputs), tuple(outputs)
+        self.dtype = np.dtype(dtype)
+        (self.lanes,) = module.integers("lanes")
+        self.operations = module.integers("operations")[0] * max(1, links)
+        sizes = module.integers("scratch_bytes", 4)
+        self.batch_scratch, self.single_scratch = sizes[0] + links * sizes[1], sizes[2] + links * sizes[3]
+        self.batch_entry, self.single_entry = module.address("batch"), module.address("single")
+        self._context_arrays = tuple(context)
+        self._context = np.array([c if isinstance(c, int) else c.ctypes.data for c in context], dtype=np.int64)
+        self.context_address = int(self._context.ctypes.data)
+        if max(self.batch_scratch, self.single_scratch) >= scratch.LARGE:
+            weakref.finalize(self, scratch.release_large).atexit = False
+
+    def __call__(self, *arrays: Any, out: Any = None) -> Any:
+        """The result, or a tuple of results, of shape ``(*leading dimensions, *shape of the output)``.
+
+        Results are new arrays, or those given as ``out`` (an array, or a tuple with an array or None per output), which
+        may overlap the arguments. They are the same bit by bit whatever the number of samples and threads.
+        """
+        if len(arrays) != len(self.inputs):
+            names = ", ".join(p.name for p in self.inputs)
+            raise TypeError(f"{self.name} takes {len(self.inputs)} arrays ({names}), not {len(arrays)}")
+        given = [as_array(a, p, self.name) for a, p in zip(arrays, self.inputs, strict=True)]
+        batch = batch_shape(given, self.inputs, self.name)
+        wanted = self._wanted(out, batch)
+        results = [
+            np.empty(batch + p.shape, self.dtype) if w is None or _in_the_way(w, given) else w
+            for w, p in zip(wanted, self.outputs, strict=True)
+        ]
+        if math.prod(batch):
+            evaluate(self, given, results, batch)
+        for i, w in enumerate(wanted):
+            if w is not None and w is not results[i]:
+                np.copyto(w, results[i])
+                results[i] = w
+        returned = [r if r.ndim or out is not None else r[()] for r in results]
+        return returned[0] if len(returned) == 1 else tuple(returned)
+
+    def _wanted(self, out: Any, batch: Shape) -> list[np.ndarray | None]:
+        """The arrays to write to, None where a new one is to be made."""
+        if out is None:
+            return [None] * len(self.outputs)
+        outs = out if isinstance(out, tuple) else (out,)
+        if len(outs) != len(self.outputs):
+            raise TypeError(f"{self.name} has {len(self.outputs)} results, but out holds {len(outs)} arrays")
+        return [
+            None if o is None else check_out(o, p, batch, self.dtype, self.name)
+            for o, p in zip(outs, self.outputs, strict=True)
+        ]
+
+
+def _in_the_way(out: np.ndarray, arrays: list[np.ndarray]) -> bool:
+    """Whether writing to ``out`` might change an argument before it has been read."""
+    return any(np.may_share_memory(out, a) for a in arrays)

@@ -1,0 +1,130 @@
+"""Threads that share the work on a batch.
+
+Helpers are threads that sleep until there is a job. A caller posts its job, works on it itself and, when nothing is
+left to take, waits only for the helpers that have begun: one that wakes too late finds the job closed.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable
+from queue import SimpleQueue
+
+from catena.errors import CatenaError
+
+_chosen: int | None = None
+
+
+def set_threads(count: int | None) -> None:
+    """How many threads may share one call; None means one per processor this process may run on.
+
+    Small batches run on the caller's thread alone, whatever the number. Results don't depend on it.
+    """
+    global _chosen
+    if count is not None and (isinstance(count, bool) or not isinstance(count, int) or count < 1):
+        raise CatenaError(f"the number of threads must be a positive integer or None, not {count!r}")
+    _chosen = count
+
+
+def get_threads() -> int:
+    """How many threads may share one call."""
+    if _chosen is not None:
+        return _chosen
+    affinity = getattr(os, "sched_getaffinity", None)
+    return len(affinity(0)) if affinity else os.cpu_count() or 1
+
+
+def run_shared(work: Callable[[], None], threads: int) -> None:
+    """Run ``work`` in this thread and in up to ``threads - 1`` others at once; return when all have finished.
+
+    ``work`` takes pieces of a common task until none is left, so it doesn't matter how many threads come. If it raises
+    in a helper, the first such error is raised here, after everybody has stopped.
+    """
+    if threads <= 1:
+        work()
+        return
+    job = _Job(work)
+    _team.post(job, threads - 1)
+    try:
+        work()
+    finally:
+        job.close()
+    if job.error is not None:
+        raise job.error
+
+
+class _Job:
+    """Work that others may join until it is closed."""
+
+    def __init__(self, work: Callable[[], None]) -> None:
+        self.error: BaseException | None = None
+        self._work = work
+        self._lock = threading.Lock()
+        self._running = 0
+        self._closed = False
+        self._idle = threading.Lock()
+
+    def join_in(self) -> None:
+        """Work along, unless the job is over."""
+        with self._lock:
+            if self._closed:
+                return
+            if not self._running:
+                self._idle.acquire()
+            self._running += 1
+        try:
+            self._work()
+        except BaseException as error:
+            self.error = self.error or error
+        finally:
+            with self._lock:
+                self._running -= 1
+                if not self._running:
+                    self._idle.release()
+
+    def close(self) -> None:
+        """Let nobody else begin and wait for those who have."""
+        with self._lock:
+            self._closed = True
+        with self._idle:
+            pass
+
+
+class _Team:
+    """The helper threads of this process, started when first needed."""
+
+    def __init__(self) -> None:
+        self._jobs: SimpleQueue[_Job] = SimpleQueue()
+        self._size = 0
+        self._lock = threading.Lock()
+
+    def post(self, job: _Job, helpers: int) -> None:
+        """Offer a job to so many helpers."""
+        if self._size < helpers:
+            with self._lock:
+                while self._size < helpers:
+                    threading.Thread(target=self._help, args=(self._jobs,), name="catena", daemon=True).start()
+                    self._size += 1
+        for _ in range(helpers):
+            self._jobs.put(job)
+
+    @staticmethod
+    def _help(jobs: SimpleQueue[_Job]) -> None:
+        while True:
+            job = jobs.get()
+            job.join_in()
+            del job
+
+
+_team = _Team()
+
+
+def _forget_helpers() -> None:
+    """A forked child has none of its parent's threads."""
+    global _team
+    _team = _Team()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forget_helpers)

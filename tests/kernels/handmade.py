@@ -1,0 +1,106 @@
+"""Small kernels written by hand, to test what surrounds kernels."""
+
+from __future__ import annotations
+
+HEADER = """
+@lanes = dso_local constant i64 {lanes}
+@operations = dso_local constant i64 {operations}
+@scratch_bytes = dso_local constant [4 x i64] [i64 {batch}, i64 {batch_link}, i64 {single}, i64 {single_link}]
+"""
+
+
+def multiply_add_ir(
+    n: int,
+    real: str = "double",
+    *,
+    lanes: int = 1,
+    operations: int = 1,
+    scratch: tuple[int, int, int, int] = (64, 0, 64, 0),
+) -> str:
+    """IR of ``y = a * x + b`` and ``total = sum(y)`` for x, b of n elements and a scalar a; y goes through scratch."""
+    sizes = dict(zip(("batch", "batch_link", "single", "single_link"), scratch, strict=True))
+    header = HEADER.format(lanes=lanes, operations=operations, **sizes)
+    return header + BODY.replace("REAL", real).replace("SIZE", str(n))
+
+
+BODY = """
+define dso_local void @batch(ptr %context, ptr %inputs, ptr %strides, ptr %outputs, ptr %scratch,
+                             i64 %first, i64 %count) #0 {
+entry:
+  %rows = alloca [3 x ptr]
+  %results = alloca [2 x ptr]
+  %end = add i64 %first, %count
+  br label %test
+test:
+  %i = phi i64 [%first, %entry], [%i.next, %run]
+  %more = icmp slt i64 %i, %end
+  br i1 %more, label %run, label %done
+run:
+  call void @point(ptr %rows, ptr %inputs, ptr %strides, i64 0, i64 %i)
+  call void @point(ptr %rows, ptr %inputs, ptr %strides, i64 1, i64 %i)
+  call void @point(ptr %rows, ptr %inputs, ptr %strides, i64 2, i64 %i)
+  %y.row = mul i64 %i, SIZE
+  %y.start = load ptr, ptr %outputs
+  %y = getelementptr REAL, ptr %y.start, i64 %y.row
+  store ptr %y, ptr %results
+  %total.at = getelementptr ptr, ptr %outputs, i64 1
+  %total.start = load ptr, ptr %total.at
+  %total = getelementptr REAL, ptr %total.start, i64 %i
+  %result.at = getelementptr ptr, ptr %results, i64 1
+  store ptr %total, ptr %result.at
+  call void @single(ptr %context, ptr %rows, ptr %results, ptr %scratch)
+  %i.next = add i64 %i, 1
+  br label %test
+done:
+  ret void
+}
+
+define internal void @point(ptr %rows, ptr %inputs, ptr %strides, i64 %k, i64 %i) #0 {
+  %start.at = getelementptr ptr, ptr %inputs, i64 %k
+  %start = load ptr, ptr %start.at
+  %stride.at = getelementptr i64, ptr %strides, i64 %k
+  %stride = load i64, ptr %stride.at
+  %offset = mul i64 %stride, %i
+  %row = getelementptr REAL, ptr %start, i64 %offset
+  %row.at = getelementptr ptr, ptr %rows, i64 %k
+  store ptr %row, ptr %row.at
+  ret void
+}
+
+define dso_local void @single(ptr %context, ptr %inputs, ptr %outputs, ptr %scratch) #0 {
+entry:
+  %a.row = load ptr, ptr %inputs
+  %a = load REAL, ptr %a.row
+  %x.at = getelementptr ptr, ptr %inputs, i64 1
+  %x = load ptr, ptr %x.at
+  %b.at = getelementptr ptr, ptr %inputs, i64 2
+  %b = load ptr, ptr %b.at
+  %y = load ptr, ptr %outputs
+  %total.at = getelementptr ptr, ptr %outputs, i64 1
+  %total = load ptr, ptr %total.at
+  store REAL 0.0, ptr %scratch
+  br label %loop
+loop:
+  %k = phi i64 [0, %entry], [%k.next, %loop]
+  %xk.at = getelementptr REAL, ptr %x, i64 %k
+  %xk = load REAL, ptr %xk.at
+  %bk.at = getelementptr REAL, ptr %b, i64 %k
+  %bk = load REAL, ptr %bk.at
+  %product = fmul REAL %a, %xk
+  %sum = fadd REAL %product, %bk
+  %yk.at = getelementptr REAL, ptr %y, i64 %k
+  store REAL %sum, ptr %yk.at
+  %before = load REAL, ptr %scratch
+  %after = fadd REAL %before, %sum
+  store REAL %after, ptr %scratch
+  %k.next = add i64 %k, 1
+  %again = icmp slt i64 %k.next, SIZE
+  br i1 %again, label %loop, label %done
+done:
+  %result = load REAL, ptr %scratch
+  store REAL %result, ptr %total
+  ret void
+}
+
+attributes #0 = { nounwind "no-builtins" "no-stack-arg-probe" }
+"""
