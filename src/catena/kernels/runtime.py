@@ -15,6 +15,7 @@ import ctypes
 import functools
 from collections.abc import Callable
 
+from catena.kernels.call_ir import CALL_IR
 from catena.kernels.compile import Codegen, Module, compile_cached
 
 MAX_ARRAYS = 16
@@ -144,5 +145,3 @@ end:
 
 attributes #0 = { nounwind "no-builtins" "no-stack-arg-probe" }
 """
-
-CALL_IR = ""

@@ -1,0 +1,244 @@
+"""The IR of the call from Python: a ``METH_FASTCALL | METH_KEYWORDS`` function that serves every kernel.
+
+``self`` is a tuple whose first item is an int64 array, the kernel's *descriptor*. Arguments that are plain contiguous
+arrays of the kernel's type and shape, with no leading dimension or with one that is small, are computed at once.
+Anything else goes, unchanged, to the Python function that the descriptor names. The GIL is held throughout.
+
+Descriptor words: 0 the Python function, 1 dtype, 2 inputs, 3 outputs, 4 ``single``, 5 ``batch``, 6 context, 7 scratch,
+8 the largest number of samples served here; from word 16 on, 40 words for each array: the number of dimensions of one
+sample, its elements, room for the number of samples, and the dimensions.
+"""
+
+from __future__ import annotations
+
+API = (
+    "PyTuple_GetItem",
+    "PyObject_Vectorcall",
+    "Py_IncRef",
+    "Py_DecRef",
+    "PyTuple_New",
+    "PyTuple_SetItem",
+    "PyArray_NewFromDescr",
+    "PyArray_Return",
+    "PyArray_Type",
+)
+"""What ``@api`` points to, in this order."""
+
+FIRST_PORT, PORT_WORDS = 16, 40
+MAX_DIMENSIONS = PORT_WORDS - 3
+
+
+def _load_api(name: str, to: str) -> str:
+    """IR that loads an address from ``@api``."""
+    return f"  {to} = load ptr, ptr getelementptr ([{len(API)} x ptr], ptr @api, i64 0, i64 {API.index(name)})"
+
+
+def _load_word(index: int, to: str, kind: str) -> str:
+    """IR that loads a word of the descriptor."""
+    return f"  {to}.at = getelementptr i64, ptr %d, i64 {index}\n  {to} = load {kind}, ptr {to}.at"
+
+
+# Offsets in the header of an array: 8 type, 16 data, 24 number of dimensions (i32), 32 dimensions, 56 dtype, 64 flags
+# (i32). Flags 257: C-contiguous (1) and aligned (256). catena.kernels.layout verifies all this before the code is used.
+CALL_IR = f"""
+@api = dso_local global [{len(API)} x ptr] zeroinitializer
+
+define dso_local ptr @call(ptr %self, ptr %args, i64 %nargs, ptr %kwnames) #0 {{
+entry:
+  %rows = alloca [16 x ptr]
+  %strides = alloca [16 x i64]
+  %arrays = alloca [16 x ptr]
+  %results = alloca [16 x ptr]
+{_load_api("PyTuple_GetItem", "%item")}
+{_load_api("PyObject_Vectorcall", "%vectorcall")}
+{_load_api("PyArray_Type", "%array.type")}
+  %table = call ptr %item(ptr %self, i64 0)
+  %d.at = getelementptr i8, ptr %table, i64 16
+  %d = load ptr, ptr %d.at
+{_load_word(0, "%python", "ptr")}
+{_load_word(1, "%dtype", "ptr")}
+{_load_word(2, "%n.inputs", "i64")}
+{_load_word(3, "%n.outputs", "i64")}
+  %no.keywords = icmp eq ptr %kwnames, null
+  %right.number = icmp eq i64 %nargs, %n.inputs
+  %plain = and i1 %no.keywords, %right.number
+  %ports = getelementptr i64, ptr %d, i64 {FIRST_PORT}
+  br i1 %plain, label %next.input, label %general
+
+next.input:
+  %i = phi i64 [0, %entry], [%i.next, %input.done]
+  %port = phi ptr [%ports, %entry], [%port.next, %input.done]
+  %samples = phi i64 [-1, %entry], [%samples.now, %input.done]
+  %inputs.left = icmp slt i64 %i, %n.inputs
+  br i1 %inputs.left, label %input, label %check.samples
+input:
+  %arg.at = getelementptr ptr, ptr %args, i64 %i
+  %arg = load ptr, ptr %arg.at
+  %type.at = getelementptr i8, ptr %arg, i64 8
+  %type = load ptr, ptr %type.at
+  %is.array = icmp eq ptr %type, %array.type
+  br i1 %is.array, label %header, label %general
+header:
+  %arg.dtype.at = getelementptr i8, ptr %arg, i64 56
+  %arg.dtype = load ptr, ptr %arg.dtype.at
+  %same.dtype = icmp eq ptr %arg.dtype, %dtype
+  %flags.at = getelementptr i8, ptr %arg, i64 64
+  %flags = load i32, ptr %flags.at
+  %layout = and i32 %flags, 257
+  %good.layout = icmp eq i32 %layout, 257
+  %ndim.at = getelementptr i8, ptr %arg, i64 24
+  %ndim32 = load i32, ptr %ndim.at
+  %ndim = sext i32 %ndim32 to i64
+  %rank = load i64, ptr %port
+  %leading = sub i64 %ndim, %rank
+  %leading.ok = icmp ule i64 %leading, 1
+  %header.1 = and i1 %same.dtype, %good.layout
+  %header.2 = and i1 %header.1, %leading.ok
+  %dims.at = getelementptr i8, ptr %arg, i64 32
+  %dims = load ptr, ptr %dims.at
+  br i1 %header.2, label %next.dim, label %general
+next.dim:
+  %k = phi i64 [0, %header], [%k.next, %dim]
+  %dims.left = icmp slt i64 %k, %rank
+  br i1 %dims.left, label %dim, label %dims.done
+dim:
+  %k.dim = add i64 %k, %leading
+  %dim.at = getelementptr i64, ptr %dims, i64 %k.dim
+  %size = load i64, ptr %dim.at
+  %k.port = add i64 %k, 3
+  %expected.at = getelementptr i64, ptr %port, i64 %k.port
+  %expected = load i64, ptr %expected.at
+  %k.next = add i64 %k, 1
+  %same.size = icmp eq i64 %size, %expected
+  br i1 %same.size, label %next.dim, label %general
+dims.done:
+  %batched = icmp ne i64 %leading, 0
+  br i1 %batched, label %count, label %input.done
+count:
+  %counted = load i64, ptr %dims
+  %first.count = icmp eq i64 %samples, -1
+  %same.count = icmp eq i64 %samples, %counted
+  %count.ok = or i1 %first.count, %same.count
+  %width.at = getelementptr i64, ptr %port, i64 1
+  %width = load i64, ptr %width.at
+  br i1 %count.ok, label %input.done, label %general
+input.done:
+  %samples.now = phi i64 [%samples, %dims.done], [%counted, %count]
+  %stride = phi i64 [0, %dims.done], [%width, %count]
+  %data.at = getelementptr i8, ptr %arg, i64 16
+  %data = load ptr, ptr %data.at
+  %row.at = getelementptr ptr, ptr %rows, i64 %i
+  store ptr %data, ptr %row.at
+  %stride.at = getelementptr i64, ptr %strides, i64 %i
+  store i64 %stride, ptr %stride.at
+  %i.next = add i64 %i, 1
+  %port.next = getelementptr i64, ptr %port, i64 {PORT_WORDS}
+  br label %next.input
+
+check.samples:
+{_load_word(8, "%limit", "i64")}
+  %one = icmp eq i64 %samples, -1
+  %some = icmp sge i64 %samples, 1
+  %few = icmp sle i64 %samples, %limit
+  %some.but.few = and i1 %some, %few
+  %served = or i1 %one, %some.but.few
+  %more.dims = select i1 %one, i64 0, i64 1
+  %dims.start = select i1 %one, i64 3, i64 2
+{_load_api("PyArray_NewFromDescr", "%new.array")}
+{_load_api("Py_IncRef", "%incref")}
+{_load_api("Py_DecRef", "%decref")}
+  br i1 %served, label %next.output, label %general
+
+next.output:
+  %j = phi i64 [0, %check.samples], [%j.next, %output.done]
+  %out.port = phi ptr [%port, %check.samples], [%out.port.next, %output.done]
+  %outputs.left = icmp slt i64 %j, %n.outputs
+  br i1 %outputs.left, label %output, label %compute
+output:
+  %out.rank = load i64, ptr %out.port
+  %out.ndim = add i64 %out.rank, %more.dims
+  %out.ndim32 = trunc i64 %out.ndim to i32
+  %out.samples.at = getelementptr i64, ptr %out.port, i64 2
+  store i64 %samples, ptr %out.samples.at
+  %out.dims = getelementptr i64, ptr %out.port, i64 %dims.start
+  call void %incref(ptr %dtype)
+  %array = call ptr %new.array(ptr %array.type, ptr %dtype, i32 %out.ndim32, ptr %out.dims, ptr null, ptr null,
+                               i32 0, ptr null)
+  %made = icmp ne ptr %array, null
+  br i1 %made, label %output.done, label %next.undo
+output.done:
+  %array.at = getelementptr ptr, ptr %arrays, i64 %j
+  store ptr %array, ptr %array.at
+  %out.data.at = getelementptr i8, ptr %array, i64 16
+  %out.data = load ptr, ptr %out.data.at
+  %result.at = getelementptr ptr, ptr %results, i64 %j
+  store ptr %out.data, ptr %result.at
+  %j.next = add i64 %j, 1
+  %out.port.next = getelementptr i64, ptr %out.port, i64 {PORT_WORDS}
+  br label %next.output
+
+compute:
+{_load_word(6, "%context", "ptr")}
+{_load_word(7, "%scratch", "ptr")}
+{_load_word(4, "%single", "ptr")}
+{_load_word(5, "%batch", "ptr")}
+  br i1 %one, label %compute.one, label %compute.some
+compute.one:
+  call void %single(ptr %context, ptr %rows, ptr %results, ptr %scratch)
+  br label %finish
+compute.some:
+  call void %batch(ptr %context, ptr %rows, ptr %strides, ptr %results, ptr %scratch, i64 0, i64 %samples)
+  br label %finish
+
+finish:
+  %one.result = icmp eq i64 %n.outputs, 1
+  %first.result = load ptr, ptr %arrays
+  br i1 %one.result, label %return.one, label %return.tuple
+return.one:
+  %result.ndim.at = getelementptr i8, ptr %first.result, i64 24
+  %result.ndim = load i32, ptr %result.ndim.at
+  %is.scalar = icmp eq i32 %result.ndim, 0
+  br i1 %is.scalar, label %return.scalar, label %return.array
+return.array:
+  ret ptr %first.result
+return.scalar:
+{_load_api("PyArray_Return", "%to.scalar")}
+  %scalar = call ptr %to.scalar(ptr %first.result)
+  ret ptr %scalar
+return.tuple:
+{_load_api("PyTuple_New", "%new.tuple")}
+{_load_api("PyTuple_SetItem", "%set.item")}
+  %tuple = call ptr %new.tuple(i64 %n.outputs)
+  %tuple.made = icmp ne ptr %tuple, null
+  br i1 %tuple.made, label %next.item, label %next.undo
+next.item:
+  %t = phi i64 [0, %return.tuple], [%t.next, %set]
+  %items.left = icmp slt i64 %t, %n.outputs
+  br i1 %items.left, label %set, label %return.all
+set:
+  %item.at = getelementptr ptr, ptr %arrays, i64 %t
+  %value = load ptr, ptr %item.at
+  %ignored = call i32 %set.item(ptr %tuple, i64 %t, ptr %value)
+  %t.next = add i64 %t, 1
+  br label %next.item
+return.all:
+  ret ptr %tuple
+
+next.undo:
+  %u = phi i64 [%j, %output], [%n.outputs, %return.tuple], [%u.next, %undo]
+  %undo.left = icmp sgt i64 %u, 0
+  br i1 %undo.left, label %undo, label %failed
+undo:
+  %u.next = sub i64 %u, 1
+  %undo.at = getelementptr ptr, ptr %arrays, i64 %u.next
+  %undone = load ptr, ptr %undo.at
+  call void %decref(ptr %undone)
+  br label %next.undo
+failed:
+  ret ptr null
+
+general:
+  %answer = call ptr %vectorcall(ptr %python, ptr %args, i64 %nargs, ptr %kwnames)
+  ret ptr %answer
+}}
+"""

@@ -1,0 +1,107 @@
+"""Kernels as built-in functions: the call itself is machine code and costs a fraction of a microsecond."""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from catena.kernels.call import Kernel
+from catena.kernels.call_ir import API, FIRST_PORT, MAX_DIMENSIONS, PORT_WORDS
+from catena.kernels.evaluate import SHARED_WORK
+from catena.kernels.layout import python_api
+from catena.kernels.runtime import runtime_module
+from catena.kernels.scratch import ALIGNMENT
+
+MAX_SCRATCH = 2**20
+"""Kernels that compute in more bytes than this take so long that the call doesn't matter."""
+
+_FASTCALL_KEYWORDS = 0x0080 | 0x0002
+
+
+def fast_call(kernel: Kernel, general: Callable[..., Any]) -> Callable[..., Any]:
+    """A function that behaves as ``general`` does, and is faster where it can be.
+
+    Called with exactly the kernel's arguments, as plain arrays of its type and shape or of a few samples each, it runs
+    the kernel at once. Every other call is passed on to ``general``, which must give the same results there. Its name,
+    signature and documentation are those of ``general``, which is returned itself where this is not supported.
+
+    To make it the method of an object, set it as an attribute of the instance: it hides the method of the class.
+    """
+    api = python_api()
+    scalars = [p for p in kernel.outputs if not p.shape]
+    largest = max(kernel.single_scratch, kernel.batch_scratch)
+    deepest = max(len(p.shape) for p in (*kernel.inputs, *kernel.outputs))
+    if api is None or (scalars and len(kernel.outputs) > 1) or largest > MAX_SCRATCH or deepest > MAX_DIMENSIONS:
+        return general
+    memory = np.empty(largest + ALIGNMENT, dtype=np.uint8)
+    scratch = int(memory.ctypes.data)
+    descriptor = _descriptor(kernel, id(general), scratch + -scratch % ALIGNMENT)
+    name = kernel.name.encode()
+    method = _MethodDef(name, _entry(), _FASTCALL_KEYWORDS, _documentation(kernel.name, general))
+    new = ctypes.pythonapi.PyCFunction_NewEx
+    new.restype, new.argtypes = ctypes.py_object, (ctypes.c_void_p, ctypes.py_object, ctypes.py_object)
+    owner = _Call((descriptor, general, kernel, method, memory, runtime_module()))
+    builtin: Callable[..., Any] = new(ctypes.addressof(method), owner, getattr(general, "__module__", None))
+    return builtin
+
+
+class _Call(tuple[Any, ...]):
+    """What a built-in function needs to stay alive; its descriptor comes first."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return f"<compiled {self[2].name}>"
+
+    def __reduce__(self) -> Any:
+        raise TypeError(f"the compiled {self[2].name} belongs to this process; pickle what it was made from")
+
+
+class _MethodDef(ctypes.Structure):
+    _fields_ = (
+        ("name", ctypes.c_char_p),
+        ("function", ctypes.c_void_p),
+        ("flags", ctypes.c_int),
+        ("documentation", ctypes.c_char_p),
+    )
+
+
+@functools.cache
+def _entry() -> int:
+    """The address of the emitted call, ready for use."""
+    module, api = runtime_module(), python_api()
+    if api is not None:
+        table = (ctypes.c_void_p * len(API)).from_address(module.address("api"))
+        table[:] = [api[name] for name in API]
+    return module.address("call")
+
+
+def _descriptor(kernel: Kernel, general: int, scratch: int) -> np.ndarray:
+    """The table that :mod:`catena.kernels.call_ir` describes."""
+    ports = (*kernel.inputs, *kernel.outputs)
+    words = np.zeros(FIRST_PORT + PORT_WORDS * len(ports), dtype=np.int64)
+    few = SHARED_WORK * kernel.lanes // max(1, kernel.operations)
+    sizes = len(kernel.inputs), len(kernel.outputs)
+    entries = kernel.single_entry, kernel.batch_entry
+    words[:9] = (general, id(kernel.dtype), *sizes, *entries, kernel.context_address, scratch, few)
+    for port, row in zip(ports, words[FIRST_PORT:].reshape(-1, PORT_WORDS), strict=True):
+        row[:2] = len(port.shape), port.width
+        row[3 : 3 + len(port.shape)] = port.shape
+    return words
+
+
+def _documentation(name: str, general: Callable[..., Any]) -> bytes:
+    """The docstring with the signature in front, in the form from which ``inspect`` and ``help`` read it."""
+    text = inspect.getdoc(general) or ""
+    try:
+        signature = inspect.signature(general)
+    except (TypeError, ValueError):
+        return text.encode()
+    bare = [p.replace(annotation=inspect.Parameter.empty) for p in signature.parameters.values()]
+    plain = signature.replace(parameters=bare, return_annotation=inspect.Signature.empty)
+    return f"{name}{plain}\n--\n\n{text}".encode()
