@@ -42,6 +42,7 @@ class UrdfParts:
     def __init__(self, document: Document, package_roots: tuple[str, ...] = ()) -> None:
         self.document = document
         self.package_roots = package_roots
+        self.directory = None if document.path is None else str(document.path.absolute().parent)
         self.name = "robot"
         self.links: list[LinkPart] = []
         self.joints: list[JointPart] = []
@@ -110,16 +111,14 @@ class UrdfParts:
         return mass.number("value"), com, moments if rotation is IDENTITY else _turned(rotation, moments)
 
     def _meshes(self, link: Element) -> tuple[MeshReference, ...]:
-        directory = None if self.document.path is None else str(self.document.path.absolute().parent)
         found = []
         for shape in link.children:
             geometry = shape.child("geometry") if shape.tag in ("visual", "collision") else None
             mesh = None if geometry is None else geometry.child("mesh")
             if mesh is not None and mesh.attributes.get("filename", "").strip():
-                rotation, position = _pose(shape)
                 scale = mesh.vector("scale", (1.0, 1.0, 1.0))
-                uri = mesh.text("filename")
-                found.append(MeshReference(uri, shape.tag, rotation, position, scale, directory, self.package_roots))
+                uri, place = mesh.text("filename"), _pose(shape)
+                found.append(MeshReference(uri, shape.tag, *place, scale, self.directory, self.package_roots))
         return tuple(found)
 
     def _joint(self, name: str, element: Element) -> None:
@@ -211,9 +210,15 @@ def rotation_from_rpy(roll: float, pitch: float, yaw: float) -> Matrix:
 
 
 def _turned(rotation: Matrix, moments: Matrix) -> Matrix:
-    """R I Rᵀ, exactly symmetric."""
-    half = [[sum(r * i for r, i in zip(row, column, strict=True)) for column in moments] for row in rotation]
-    (xx, xy, xz), (_, yy, yz), (_, _, zz) = (
-        tuple(sum(h * r for h, r in zip(row, other, strict=True)) for other in rotation) for row in half
+    """R I Rᵀ, exactly symmetric; written out, for files with 100,000 links."""
+    (xx, xy, xz), (_, yy, yz), (_, _, zz) = moments
+    a, b, c = ((x * xx + y * xy + z * xz, x * xy + y * yy + z * yz, x * xz + y * yz + z * zz) for x, y, z in rotation)
+    (ax, ay, az), (bx, by, bz), (cx, cy, cz) = rotation
+    ab = a[0] * bx + a[1] * by + a[2] * bz
+    ac = a[0] * cx + a[1] * cy + a[2] * cz
+    bc = b[0] * cx + b[1] * cy + b[2] * cz
+    return (
+        (a[0] * ax + a[1] * ay + a[2] * az, ab, ac),
+        (ab, b[0] * bx + b[1] * by + b[2] * bz, bc),
+        (ac, bc, c[0] * cx + c[1] * cy + c[2] * cz),
     )
-    return (xx, xy, xz), (xy, yy, yz), (xz, yz, zz)

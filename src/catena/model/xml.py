@@ -10,7 +10,7 @@ import os
 import re
 import stat
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from math import isfinite
 from pathlib import Path
 from xml.parsers import expat
@@ -21,9 +21,9 @@ MAX_BYTES = 256 * 2**20
 MAX_ELEMENTS = 4_000_000
 MAX_ELEMENTS_IN_PART = 100_000
 MAX_DEPTH = 100
-MAX_TAG_BYTES = 8 * 2**20
+MAX_TAG_BYTES = 2**20
 
-_CHUNK = 2**20
+_CHUNK = 2**15  # small, so that elements die young: the garbage collector then has little to walk
 _ENCODINGS = re.compile(r"utf-?8|utf-?16([bl]e)?|us-ascii|ascii|latin-?1|(iso-8859|windows-125|koi8)[-\w]{0,3}", re.I)
 
 
@@ -50,14 +50,16 @@ class FieldError(ValueError):
         self.line = line
 
 
-@dataclass(slots=True)
 class Element:
     """An element with its attributes, its children and the line it starts on. Text between tags is not kept."""
 
-    tag: str
-    attributes: dict[str, str]
-    line: int
-    children: list[Element] = field(default_factory=list)
+    __slots__ = ("attributes", "children", "line", "tag")
+
+    def __init__(self, tag: str, attributes: dict[str, str], line: int) -> None:
+        self.tag = tag
+        self.attributes = attributes
+        self.line = line
+        self.children: list[Element] = []
 
     def fault(self, message: str) -> FieldError:
         """A FieldError at this element."""
@@ -82,27 +84,28 @@ class Element:
 
     def number(self, name: str, default: float | None = None) -> float:
         """Attribute `name` as one finite number; `default` when it is absent, None meaning that it may not be."""
-        if name not in self.attributes:
+        text = self.attributes.get(name)
+        if text is None:
             if default is None:
                 raise self.fault(f"needs a number {name!r}")
             return default
-        return self.numbers(name, 1)[0]
+        return self._numbers(name, text, 1)[0]
 
     def vector(self, name: str, default: tuple[float, float, float]) -> tuple[float, float, float]:
         """Attribute `name` as three finite numbers; `default` when it is absent."""
-        if name not in self.attributes:
+        text = self.attributes.get(name)
+        if text is None:
             return default
-        x, y, z = self.numbers(name, 3)
+        x, y, z = self._numbers(name, text, 3)
         return x, y, z
 
-    def numbers(self, name: str, count: int) -> list[float]:
-        """Attribute `name` as `count` finite decimal numbers, read the same in every locale."""
-        text = self.attributes[name]
+    def _numbers(self, name: str, text: str, count: int) -> list[float]:
+        """`text` as `count` finite decimal numbers, read the same in every locale."""
         try:
-            values = [float(word) for word in text.split()]
+            values = [float(text)] if count == 1 else list(map(float, text.split()))
         except ValueError:
             values = []
-        if len(values) == count and all(map(isfinite, values)) and text.isascii() and "_" not in text:
+        if len(values) == count and "_" not in text and text.isascii() and all(map(isfinite, values)):
             return values
         expected = "one finite number" if count == 1 else f"{count} finite numbers"
         hint = "; expand the file with xacro first" if "${" in text else ""
