@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from catena.errors import ModelError
+
 Array = npt.NDArray[Any]
 
 
@@ -33,3 +35,19 @@ def two_axis_frame(axis: Array, second: Array) -> Array:
     """Rotations (..., 3, 3) that turn z into the unit vector `axis` and x into `second`, made perpendicular to it."""
     first = unit(second - np.sum(second * axis, axis=-1, keepdims=True) * axis)
     return np.stack([first, np.cross(axis, first), axis], axis=-1) + 0.0
+
+
+def direction(axis: Any) -> Array:
+    """A unit vector from a letter ("x", "-z", ...) or from 3 numbers; ModelError if it is neither, or zero."""
+    if isinstance(axis, str):
+        sign, letter = (-1.0, axis[1:]) if axis.startswith("-") else (1.0, axis)
+        if letter not in ("x", "y", "z"):
+            raise ModelError(f"axis: expected a letter such as 'z' or '-x', or 3 numbers, found {axis!r}")
+        return np.asarray(sign * np.eye(3)["xyz".index(letter)] + 0.0)
+    try:
+        vector = np.array(axis, dtype=float)
+    except (TypeError, ValueError) as error:
+        raise ModelError(f"axis: expected a letter or 3 numbers, found {axis!r}") from error
+    if vector.shape != (3,) or not np.isfinite(vector).all() or not vector.any():
+        raise ModelError(f"axis: expected 3 finite numbers that are not all zero, found {axis!r}")
+    return unit(vector)

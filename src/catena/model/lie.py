@@ -118,6 +118,17 @@ def rotation_matrix(quaternion: Array) -> Array:
     return np.stack([rotate(quaternion, unit) for unit in np.eye(3)], axis=-1)
 
 
-def axis_rotation(axis: Array, angle: Array | float) -> Array:
-    """The 3x3 matrix of a turn by `angle` about the unit vector `axis`."""
-    return rotation_matrix(quaternion_exp(np.asarray(axis) * np.asarray(angle)[..., None]))
+def turn_about(axis: str, angle: npt.ArrayLike) -> Array:
+    """Matrices (..., 3, 3) of turns by `angle` about "x", "y" or "z".
+
+    Quarter turns come out exact: a sine or cosine below the rounding of π itself is taken as 0.
+    """
+    angle = np.asarray(angle, dtype=float)
+    c, s = (np.where(np.abs(x) < 2.5e-16, 0.0, x) for x in (np.cos(angle), np.sin(angle)))
+    i = "xyz".index(axis)
+    j, k = (i + 1) % 3, (i + 2) % 3
+    matrix = np.zeros((*angle.shape, 3, 3))
+    matrix[..., i, i] = 1.0
+    matrix[..., j, j] = matrix[..., k, k] = c
+    matrix[..., j, k], matrix[..., k, j] = -s, s
+    return matrix + 0.0

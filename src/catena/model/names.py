@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import overload
 
@@ -9,13 +10,16 @@ from typing import overload
 class Names(Sequence[str]):
     """The names `pattern.format(start)`, `pattern.format(start + 1)`, ...: made when asked for.
 
-    `pattern` holds one `{}`. Equal to any sequence of the same strings, and hashable.
+    `pattern` holds one `{}` and no digit just before or anywhere after it, so that one list of names has one pattern.
+    Equal to any sequence of the same strings, and hashable.
     """
 
     __slots__ = ("_prefix", "_range", "_suffix")
 
     def __init__(self, pattern: str, count: int, start: int = 0) -> None:
         self._prefix, self._suffix = pattern.split("{}")
+        if re.search("[0-9]$", self._prefix) or re.search("[0-9]", self._suffix):
+            raise ValueError(f"the number of {pattern!r} must be its last, and stand apart from other digits")
         self._range = range(start, start + count)
 
     def __len__(self) -> int:
@@ -73,5 +77,12 @@ class Names(Sequence[str]):
 
 
 def freeze_names(names: Iterable[str]) -> Sequence[str]:
-    """`names` as a sequence nobody can change."""
-    return names if isinstance(names, Names) else tuple(names)
+    """`names` as a sequence nobody can change: Names wherever they follow a pattern, else a tuple."""
+    if isinstance(names, Names):
+        return names
+    plain = tuple(names)
+    found = re.fullmatch(r"(|.*[^0-9])([0-9]{1,18})([^0-9]*)", plain[0], re.DOTALL) if plain else None
+    if found is None or "{}" in found[1] + "|" + found[3]:
+        return plain
+    pattern = Names(f"{found[1]}{{}}{found[3]}", len(plain), int(found[2]))
+    return pattern if pattern == plain else plain

@@ -184,7 +184,9 @@ def _feed(state: hashlib.blake2b, value: Any) -> None:
         for start in range(0, len(value), _CHUNK):
             # adding 0 turns -0.0 into 0.0, which it equals
             state.update(np.ascontiguousarray(value[start : start + _CHUNK] + 0).tobytes())
-    elif isinstance(value, Names | tuple | list):
+    elif isinstance(value, Names):
+        state.update(repr(value).encode("utf-8", "surrogatepass"))
+    elif isinstance(value, tuple):
         state.update(f"[{len(value)}]".encode())
         for start in range(0, len(value), _CHUNK):
             piece = value[start : start + _CHUNK]

@@ -1,0 +1,61 @@
+"""Arguments of the ready-made robots: one number or one per link, checked and broadcast."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from catena.errors import ModelError
+
+Array = npt.NDArray[Any]
+
+
+def count(n: Any) -> int:
+    """A number of links."""
+    if not isinstance(n, int | np.integer) or isinstance(n, bool) or n < 1:
+        raise ModelError(f"n: expected a number of links of at least 1, found {n!r}")
+    return int(n)
+
+
+def together(n: int | None = None, **values: npt.ArrayLike) -> list[Array]:
+    """One-dimensional float arrays of one length: n, or that of the longest. Numbers are broadcast, arrays copied."""
+    arrays = {what: _finite(what, value) for what, value in values.items()}
+    for what, array in arrays.items():
+        if array.ndim > 1:
+            raise ModelError(f"{what}: expected one number or a list of them, found an array of shape {array.shape}")
+    size = max((len(a) for a in arrays.values() if a.ndim), default=1) if n is None else n
+    if size < 1:
+        raise ModelError(f"{' and '.join(values)}: expected at least one link, found none")
+    return [_broadcast(what, array, (size,)) for what, array in arrays.items()]
+
+
+def each(what: str, value: npt.ArrayLike, n: int, *shape: int) -> Array:
+    """One array of `shape` per link, (n, *shape), from one for all or one each."""
+    return _broadcast(what, _finite(what, value), (n, *shape))
+
+
+def require(good: Array, values: Array, what: str, expected: str) -> None:
+    """ModelError for the first of the values that is not `good`."""
+    if not good.all():
+        i = int(np.argmin(good))
+        raise ModelError(f"{what}: expected numbers {expected}, found {values[i]} at position {i}", link=f"link{i + 1}")
+
+
+def _finite(what: str, value: npt.ArrayLike) -> Array:
+    try:
+        array = np.array(value, dtype=float)
+    except (TypeError, ValueError) as error:
+        raise ModelError(f"{what}: expected numbers, found {value!r}") from error
+    if not np.isfinite(array).all():
+        raise ModelError(f"{what}: expected finite numbers, found {array[~np.isfinite(array)].flat[0]}")
+    return array
+
+
+def _broadcast(what: str, array: Array, shape: tuple[int, ...]) -> Array:
+    if array.shape not in (shape, shape[1:]):
+        raise ModelError(
+            f"{what}: expected shape {shape[1:]} or {shape}, found {array.shape}; give one for all or one each"
+        )
+    return np.broadcast_to(array, shape)

@@ -1,0 +1,104 @@
+"""Random mechanisms for tests and benchmarks: any joint types, any shape, inertias of real bodies."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from catena.errors import ModelError
+from catena.model.arguments import count
+from catena.model.assemble import ROOT_JOINT, UNDIRECTED, WORLD, checked_gravity, starts
+from catena.model.axes import axis_frame, unit
+from catena.model.joints import BY_NAME, JOINT_TYPES
+from catena.model.lie import quaternion_normalized, rotation_matrix
+from catena.model.names import Names
+from catena.model.tree import Tree
+
+Array = npt.NDArray[Any]
+
+MOVING = tuple(kind.name for kind in JOINT_TYPES if kind.nv and kind.name != "free")
+
+
+def random_tree(
+    seed: int | np.random.Generator,
+    n: int,
+    joint_types: str | Sequence[str] = MOVING,
+    branching: float = 0.3,
+    *,
+    base: Literal["fixed", "floating"] = "fixed",
+    gravity: npt.ArrayLike = (0.0, 0.0, -9.81),
+    name: str = "random_tree",
+) -> Tree:
+    """n random links on random joints out of `joint_types`; the same seed gives the same tree.
+
+    `branching` is the probability that a link hangs on a random earlier one instead of on its predecessor: 0 makes a
+    chain, 1 a bush. Links measure decimetres and weigh about a kilogram; each inertia is that of some cloud of mass, so
+    it is positive definite and obeys the triangle inequality. Unlimited, without friction. With `base="floating"` the
+    first joint is a free one, "root_joint". Cost: O(n), arrays only.
+    """
+    n, kinds = count(n), _codes(joint_types)
+    if not 0 <= branching <= 1:
+        raise ModelError(f"branching: expected a probability in 0 ... 1, found {branching!r}")
+    if base not in ("fixed", "floating"):
+        raise ModelError(f"base: expected 'fixed' or 'floating', found {base!r}")
+    rng, floating = np.random.default_rng(seed), base == "floating"
+    before = np.arange(-1, n - 1, dtype=np.int64)
+    # drawn below i + 1 and lowered by one: any earlier link or the base, which a floating tree has only once
+    anywhere = rng.integers(0, np.arange(1, n + 1)) - 1
+    if floating:
+        anywhere[1:] = np.maximum(anywhere[1:], 0)
+    parent = np.where(rng.random(n) < branching, anywhere, before)
+    kind = rng.choice(kinds, n).astype(np.int8)
+    if floating:
+        kind[0] = BY_NAME["free"].code
+    nq, nv = (np.array([getattr(t, size) for t in JOINT_TYPES])[kind] for size in ("nq", "nv"))
+    spread = rng.uniform(-0.2, 0.2, (n, 3, 3))
+    second_moment = spread @ np.swapaxes(spread, -1, -2) / 3 + 1e-4 * np.eye(3)
+    mass = rng.uniform(0.5, 2.0, n)
+    trace = np.trace(second_moment, axis1=1, axis2=2)[:, None, None]
+    total_q, total_v = int(nq.sum()), int(nv.sum())
+    names = Names("joint{}", n, 1)
+    return Tree(
+        name=name,
+        parent=parent,
+        kind=kind,
+        placement_rotation=rotation_matrix(quaternion_normalized(rng.standard_normal((n, 4)))),
+        placement_position=rng.uniform(-0.5, 0.5, (n, 3)),
+        joint_rotation=_joint_rotations(rng, kind),
+        pitch=np.where(kind == BY_NAME["helical"].code, rng.uniform(-0.2, 0.2, n), 0.0),
+        mass=mass,
+        com=rng.uniform(-0.2, 0.2, (n, 3)),
+        inertia=mass[:, None, None] * (trace * np.eye(3) - second_moment),
+        q_start=starts(nq),
+        v_start=starts(nv),
+        lower=np.full(total_q, -np.inf),
+        upper=np.full(total_q, np.inf),
+        velocity_limit=np.full(total_v, np.inf),
+        effort_limit=np.full(total_v, np.inf),
+        damping=np.zeros(total_v),
+        friction=np.zeros(total_v),
+        armature=np.zeros(total_v),
+        gravity=checked_gravity(gravity),
+        link_names=Names("link{}", n, 1),
+        joint_names=(ROOT_JOINT, *names[:-1]) if floating else names,
+        base_name=WORLD if floating else "base",
+    )
+
+
+def _joint_rotations(rng: np.random.Generator, kind: Array) -> Array:
+    frames = axis_frame(unit(rng.standard_normal((len(kind), 3))))
+    frames[np.isin(kind, [BY_NAME[name].code for name in UNDIRECTED])] = np.eye(3)
+    return frames
+
+
+def _codes(joint_types: str | Sequence[str]) -> list[int]:
+    wanted = [joint_types] if isinstance(joint_types, str) else list(joint_types)
+    for name in wanted:
+        if name not in BY_NAME or name == "fixed":
+            raise ModelError(f"joint_types: expected names out of {', '.join(MOVING)}, free; found {name!r}")
+    if not wanted:
+        raise ModelError("joint_types: expected at least one, found none")
+    return [BY_NAME[name].code for name in wanted]
