@@ -7,7 +7,6 @@ can write is refused. Nothing that goes wrong here is an error for the user: the
 
 from __future__ import annotations
 
-import logging
 import os
 import sys
 import warnings
@@ -22,7 +21,6 @@ CHECKSUM_BYTES = 32
 SUFFIX = ".kernel"
 DEFAULT_LIMIT = 256 * 2**20
 
-_log = logging.getLogger("catena.cache")
 _warned: set[Path] = set()
 
 
@@ -64,14 +62,14 @@ class Cache:
                 content = directory.read(key + SUFFIX)
                 if (code := _unpack(key, content)) is not None:
                     return code
-                _log.warning("removing the damaged file %s%s from the cache", key, SUFFIX)
+                _log(f"removing the damaged file {key}{SUFFIX}")
                 directory.remove(key + SUFFIX)
         except FileNotFoundError:
             pass
         except UnsafeDirectoryError as error:
             self._warn(error)
         except OSError as error:
-            _log.info("cannot read the cache of machine code: %s", error)
+            _log(f"cannot read: {error}")
         return None
 
     def store(self, key: str, code: bytes) -> bool:
@@ -83,7 +81,7 @@ class Cache:
         except UnsafeDirectoryError as error:
             self._warn(error)
         except OSError as error:
-            _log.info("cannot write the cache of machine code: %s", error)
+            _log(f"cannot write: {error}")
         else:
             return True
         return False
@@ -154,6 +152,13 @@ def _unpack(key: str, content: bytes) -> bytes | None:
 
 def _checksum(key: str, code: bytes) -> bytes:
     return blake2b(code, digest_size=CHECKSUM_BYTES, key=bytes.fromhex(key)).digest()
+
+
+def _log(message: str) -> None:
+    """Note what only somebody who looks for it wants to know. Importing logging takes longer than loading a kernel."""
+    import logging
+
+    logging.getLogger("catena.cache").info(message)
 
 
 def _default_directory() -> Path | None:

@@ -14,7 +14,7 @@ from catena.kernels import scratch
 from catena.kernels.arrays import Port, Shape, as_array, batch_shape, check_out
 from catena.kernels.compile import Module
 from catena.kernels.evaluate import evaluate
-from catena.kernels.runtime import MAX_ARRAYS
+from catena.kernels.share_ir import MAX_ARRAYS
 
 
 class Kernel:
@@ -56,6 +56,8 @@ class Kernel:
         self._context_arrays = tuple(context)
         self._context = np.array([c if isinstance(c, int) else c.ctypes.data for c in context], dtype=np.int64)
         self.context_address = int(self._context.ctypes.data)
+        self._widths = np.array([p.width for p in outputs], dtype=np.int64)
+        self.widths_address = int(self._widths.ctypes.data)
         if max(self.batch_scratch, self.single_scratch) >= scratch.LARGE:
             weakref.finalize(self, scratch.release_large).atexit = False
 

@@ -2,20 +2,25 @@
 
 ``self`` is a tuple whose first item is an int64 array, the kernel's *descriptor*. Arguments that are plain contiguous
 arrays of the kernel's type and shape, with no leading dimension or with one that is small, are computed at once.
-Anything else goes, unchanged, to the Python function that the descriptor names. The GIL is held throughout.
+More samples than that go to the Python function ``large(job, samples, *arrays)``, where ``job`` is the address of a job
+(see :mod:`catena.kernels.runtime`) with rows, strides and results filled in, and ``arrays`` own the memory. Anything
+else goes, unchanged, to the Python function ``general``. The GIL is held throughout.
 
-Descriptor words: 0 the Python function, 1 dtype, 2 inputs, 3 outputs, 4 ``single``, 5 ``batch``, 6 context, 7 scratch,
-8 the largest number of samples served here; from word 16 on, 40 words for each array: the number of dimensions of one
-sample, its elements, room for the number of samples, and the dimensions.
+Descriptor words: 0 general, 1 dtype, 2 number of inputs, 3 of outputs, 4 ``single``, 5 ``batch``, 6 context, 7 scratch,
+8 how many samples are computed at once at most, 9 large; from word 16 on, 40 words for each array: the number of
+dimensions of one sample, its elements, room for the number of samples, and the dimensions.
 """
 
 from __future__ import annotations
+
+from catena.kernels.share_ir import JOB_WORDS, MAX_ARRAYS, RESULTS, ROWS, STRIDES
 
 API = (
     "PyTuple_GetItem",
     "PyObject_Vectorcall",
     "Py_IncRef",
     "Py_DecRef",
+    "PyLong_FromVoidPtr",
     "PyTuple_New",
     "PyTuple_SetItem",
     "PyArray_NewFromDescr",
@@ -45,10 +50,12 @@ CALL_IR = f"""
 
 define dso_local ptr @call(ptr %self, ptr %args, i64 %nargs, ptr %kwnames) #0 {{
 entry:
-  %rows = alloca [16 x ptr]
-  %strides = alloca [16 x i64]
-  %arrays = alloca [16 x ptr]
-  %results = alloca [16 x ptr]
+  %job = alloca [{JOB_WORDS} x i64]
+  %rows = getelementptr i64, ptr %job, i64 {ROWS}
+  %strides = getelementptr i64, ptr %job, i64 {STRIDES}
+  %results = getelementptr i64, ptr %job, i64 {RESULTS}
+  %passed = alloca [{2 + 2 * MAX_ARRAYS} x ptr]
+  %passed.arrays = getelementptr ptr, ptr %passed, i64 2
 {_load_api("PyTuple_GetItem", "%item")}
 {_load_api("PyObject_Vectorcall", "%vectorcall")}
 {_load_api("PyArray_Type", "%array.type")}
@@ -131,6 +138,8 @@ input.done:
   store ptr %data, ptr %row.at
   %stride.at = getelementptr i64, ptr %strides, i64 %i
   store i64 %stride, ptr %stride.at
+  %passed.at = getelementptr ptr, ptr %passed.arrays, i64 %i
+  store ptr %arg, ptr %passed.at
   %i.next = add i64 %i, 1
   %port.next = getelementptr i64, ptr %port, i64 {PORT_WORDS}
   br label %next.input
@@ -138,16 +147,14 @@ input.done:
 check.samples:
 {_load_word(8, "%limit", "i64")}
   %one = icmp eq i64 %samples, -1
-  %some = icmp sge i64 %samples, 1
-  %few = icmp sle i64 %samples, %limit
-  %some.but.few = and i1 %some, %few
-  %served = or i1 %one, %some.but.few
+  %some = icmp ne i64 %samples, 0
   %more.dims = select i1 %one, i64 0, i64 1
   %dims.start = select i1 %one, i64 3, i64 2
+  %arrays = getelementptr ptr, ptr %passed.arrays, i64 %n.inputs
 {_load_api("PyArray_NewFromDescr", "%new.array")}
 {_load_api("Py_IncRef", "%incref")}
 {_load_api("Py_DecRef", "%decref")}
-  br i1 %served, label %next.output, label %general
+  br i1 %some, label %next.output, label %general
 
 next.output:
   %j = phi i64 [0, %check.samples], [%j.next, %output.done]
@@ -182,13 +189,41 @@ compute:
 {_load_word(7, "%scratch", "ptr")}
 {_load_word(4, "%single", "ptr")}
 {_load_word(5, "%batch", "ptr")}
-  br i1 %one, label %compute.one, label %compute.some
+  br i1 %one, label %compute.one, label %check.limit
 compute.one:
   call void %single(ptr %context, ptr %rows, ptr %results, ptr %scratch)
   br label %finish
+check.limit:
+  %few = icmp sle i64 %samples, %limit
+  br i1 %few, label %compute.some, label %compute.many
 compute.some:
   call void %batch(ptr %context, ptr %rows, ptr %strides, ptr %results, ptr %scratch, i64 0, i64 %samples)
   br label %finish
+compute.many:
+{_load_word(9, "%large", "ptr")}
+{_load_api("PyLong_FromVoidPtr", "%to.integer")}
+  %many = inttoptr i64 %samples to ptr
+  %job.number = call ptr %to.integer(ptr %job)
+  %samples.number = call ptr %to.integer(ptr %many)
+  store ptr %job.number, ptr %passed
+  %passed.samples = getelementptr ptr, ptr %passed, i64 1
+  store ptr %samples.number, ptr %passed.samples
+  %has.job = icmp ne ptr %job.number, null
+  %has.samples = icmp ne ptr %samples.number, null
+  %has.numbers = and i1 %has.job, %has.samples
+  br i1 %has.numbers, label %call.large, label %large.done
+call.large:
+  %n.arrays = add i64 %n.inputs, %n.outputs
+  %n.passed = add i64 %n.arrays, 2
+  %none = call ptr %vectorcall(ptr %large, ptr %passed, i64 %n.passed, ptr null)
+  br label %large.done
+large.done:
+  %large.result = phi ptr [null, %compute.many], [%none, %call.large]
+  call void %decref(ptr %job.number)
+  call void %decref(ptr %samples.number)
+  call void %decref(ptr %large.result)
+  %large.worked = icmp ne ptr %large.result, null
+  br i1 %large.worked, label %finish, label %next.undo
 
 finish:
   %one.result = icmp eq i64 %n.outputs, 1
@@ -225,7 +260,7 @@ return.all:
   ret ptr %tuple
 
 next.undo:
-  %u = phi i64 [%j, %output], [%n.outputs, %return.tuple], [%u.next, %undo]
+  %u = phi i64 [%j, %output], [%n.outputs, %large.done], [%n.outputs, %return.tuple], [%u.next, %undo]
   %undo.left = icmp sgt i64 %u, 0
   br i1 %undo.left, label %undo, label %failed
 undo:

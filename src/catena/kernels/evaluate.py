@@ -1,4 +1,4 @@
-"""One call of a kernel: who computes which samples, where, and what has to be copied."""
+"""One call of a kernel with checked arrays: what can be used in place, and what has to be copied."""
 
 from __future__ import annotations
 
@@ -6,60 +6,34 @@ import ctypes
 import math
 import threading
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from catena.kernels.arrays import Port, Shape, Tile, row_stride, tiles
-from catena.kernels.runtime import share_batch, share_single
-from catena.kernels.scratch import borrow, give_back
-from catena.kernels.threads import get_threads, run_shared
+from catena.kernels.job import PIECE, Plan, Words, plan_for, run_job
+from catena.kernels.share_ir import RESULTS, ROWS, STRIDES
+from catena.kernels.threads import run_shared
 
 if TYPE_CHECKING:
     from catena.kernels.call import Kernel
 
-SCRATCH_BUDGET = 2**30
-"""Bytes that the threads of one call may compute in, unless one sample alone needs more."""
-
-SHARED_WORK = 400_000
-"""Vector operations, about 0.1 ms of them, from which a call is worth sharing between threads."""
-
 TILE_BYTES = 2**18
 """About how much of an array is copied at a time when it cannot be used in place."""
-
-PIECE = 64
-"""Threads take samples in multiples of this."""
 
 
 def evaluate(kernel: Kernel, arrays: Sequence[np.ndarray], results: Sequence[np.ndarray], batch: Shape) -> None:
     """Fill the results, which do not overlap the arguments, for a batch of at least one sample."""
-    samples, plan = math.prod(batch), plan_for(kernel, math.prod(batch))
+    samples = math.prod(batch)
+    plan = plan_for(kernel, samples)
     sources = [_Source(a, p, batch, kernel.dtype) for a, p in zip(arrays, kernel.inputs, strict=True)]
     sinks = [_Sink(r, p) for r, p in zip(results, kernel.outputs, strict=True)]
     if all(s.direct for s in sources) and all(s.direct for s in sinks):
-        piece = samples if plan.threads == 1 else -(-samples // (8 * plan.threads * PIECE)) * PIECE
-        job = _Job(kernel, plan, [s.address for s in sources], [s.stride for s in sources], [s.address for s in sinks])
-        job.set_samples(samples, piece)
-        run_shared(job.work, plan.threads)
+        strides = [s.stride for s in sources]
+        words = _words([s.address for s in sources], strides, [s.address for s in sinks])
+        run_job(kernel, plan, words, samples, (sources, sinks))
     else:
         _evaluate_in_tiles(kernel, plan, sources, sinks, batch)
-
-
-class Plan(NamedTuple):
-    """How many threads work on a call, and whether sample by sample rather than in lanes."""
-
-    threads: int
-    one_by_one: bool
-
-
-def plan_for(kernel: Kernel, samples: int) -> Plan:
-    """Threads for what takes long, and no more memory than :data:`SCRATCH_BUDGET` unless one sample needs more."""
-    one_by_one = samples == 1 or kernel.batch_scratch > max(SCRATCH_BUDGET, kernel.single_scratch)
-    scratch, lanes = (kernel.single_scratch, 1) if one_by_one else (kernel.batch_scratch, kernel.lanes)
-    if kernel.operations * samples // lanes < SHARED_WORK:
-        return Plan(1, one_by_one)
-    pieces = samples if one_by_one else -(-samples // PIECE)
-    return Plan(max(1, min(get_threads(), pieces, SCRATCH_BUDGET // max(1, scratch))), one_by_one)
 
 
 def _evaluate_in_tiles(
@@ -83,9 +57,8 @@ def _evaluate_in_tiles(
         for tile in taken():
             inputs = [s.fetch(tile, b) for s, b in zip(sources, into, strict=True)]
             outputs = [s.place(tile, b) for s, b in zip(sinks, out_of, strict=True)]
-            job = _Job(kernel, plan, inputs, [s.stride for s in sources], outputs)
-            job.set_samples(tile.samples, tile.samples)
-            job.work()
+            words = _words(inputs, [s.stride for s in sources], outputs)
+            run_job(kernel, Plan(1, plan.one_by_one), words, tile.samples, (sources, sinks, into, out_of))
             for sink, buffer in zip(sinks, out_of, strict=True):
                 sink.collect(tile, buffer)
 
@@ -143,36 +116,9 @@ class _Sink:
             part[...] = buffer[: tile.samples].reshape(part.shape)
 
 
-class _Job:
-    """Samples for :mod:`catena.kernels.runtime`; threads that call :meth:`work` share them."""
-
-    def __init__(
-        self, kernel: Kernel, plan: Plan, inputs: Sequence[int], strides: Sequence[int], outputs: Sequence[int]
-    ) -> None:
-        self._share = share_single() if plan.one_by_one else share_batch()
-        self._scratch = kernel.single_scratch if plan.one_by_one else kernel.batch_scratch
-        pointers, integers = ctypes.c_void_p * len(inputs), ctypes.c_int64 * len(inputs)
-        self._tables = (
-            pointers(*inputs),
-            integers(*strides),
-            (ctypes.c_void_p * len(outputs))(*outputs),
-            (ctypes.c_int64 * len(outputs))(*[p.width for p in kernel.outputs]),
-        )
-        rows, steps, results, widths = [ctypes.addressof(t) for t in self._tables]
-        entry = kernel.single_entry if plan.one_by_one else kernel.batch_entry
-        sizes = len(inputs), len(outputs), kernel.dtype.itemsize
-        self._words = (ctypes.c_int64 * 12)(
-            entry, kernel.context_address, rows, steps, results, 0, 0, 0, *sizes, widths
-        )
-
-    def set_samples(self, samples: int, piece: int) -> None:
-        """How many samples there are, and how many a thread takes at a time."""
-        self._words[6], self._words[7] = samples, piece
-
-    def work(self) -> None:
-        """Compute until no sample is left to take."""
-        scratch = borrow(self._scratch)
-        try:
-            self._share(ctypes.addressof(self._words), scratch.address)
-        finally:
-            give_back(scratch)
+def _words(inputs: list[int], strides: list[int], outputs: list[int]) -> ctypes.Array[ctypes.c_int64]:
+    """A job with its addresses filled in."""
+    words = Words()
+    for start, values in ((ROWS, inputs), (STRIDES, strides), (RESULTS, outputs)):
+        words[start : start + len(values)] = [*values]
+    return words

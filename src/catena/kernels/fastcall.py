@@ -12,7 +12,7 @@ import numpy as np
 
 from catena.kernels.call import Kernel
 from catena.kernels.call_ir import API, FIRST_PORT, MAX_DIMENSIONS, PORT_WORDS
-from catena.kernels.evaluate import SHARED_WORK
+from catena.kernels.job import SHARED_WORK, large_job
 from catena.kernels.layout import python_api
 from catena.kernels.runtime import runtime_module
 from catena.kernels.scratch import ALIGNMENT
@@ -40,12 +40,13 @@ def fast_call(kernel: Kernel, general: Callable[..., Any]) -> Callable[..., Any]
         return general
     memory = np.empty(largest + ALIGNMENT, dtype=np.uint8)
     scratch = int(memory.ctypes.data)
-    descriptor = _descriptor(kernel, id(general), scratch + -scratch % ALIGNMENT)
+    large = large_job(kernel)
+    descriptor = _descriptor(kernel, id(general), id(large), scratch + -scratch % ALIGNMENT)
     name = kernel.name.encode()
     method = _MethodDef(name, _entry(), _FASTCALL_KEYWORDS, _documentation(kernel.name, general))
     new = ctypes.pythonapi.PyCFunction_NewEx
     new.restype, new.argtypes = ctypes.py_object, (ctypes.c_void_p, ctypes.py_object, ctypes.py_object)
-    owner = _Call((descriptor, general, kernel, method, memory, runtime_module()))
+    owner = _Call((descriptor, general, kernel, large, method, memory, runtime_module()))
     builtin: Callable[..., Any] = new(ctypes.addressof(method), owner, getattr(general, "__module__", None))
     return builtin
 
@@ -81,14 +82,14 @@ def _entry() -> int:
     return module.address("call")
 
 
-def _descriptor(kernel: Kernel, general: int, scratch: int) -> np.ndarray:
+def _descriptor(kernel: Kernel, general: int, large: int, scratch: int) -> np.ndarray:
     """The table that :mod:`catena.kernels.call_ir` describes."""
     ports = (*kernel.inputs, *kernel.outputs)
     words = np.zeros(FIRST_PORT + PORT_WORDS * len(ports), dtype=np.int64)
     few = SHARED_WORK * kernel.lanes // max(1, kernel.operations)
     sizes = len(kernel.inputs), len(kernel.outputs)
     entries = kernel.single_entry, kernel.batch_entry
-    words[:9] = (general, id(kernel.dtype), *sizes, *entries, kernel.context_address, scratch, few)
+    words[:10] = (general, id(kernel.dtype), *sizes, *entries, kernel.context_address, scratch, few, large)
     for port, row in zip(ports, words[FIRST_PORT:].reshape(-1, PORT_WORDS), strict=True):
         row[:2] = len(port.shape), port.width
         row[3 : 3 + len(port.shape)] = port.shape

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import functools
+import os
+from collections.abc import Iterator
 from hashlib import blake2b
-from pathlib import Path
 
 import catena
 
-IRRELEVANT = frozenset({"cli", "robots", "simulate", "view"})
-"""Subpackages that come after code generation."""
+IRRELEVANT = frozenset({"__pycache__", "cli", "robots", "simulate", "view"})
+"""Directories that code generation doesn't depend on."""
 
 
 @functools.cache
@@ -19,10 +20,19 @@ def package_fingerprint() -> str:
     Contents are read rather than dates, because installers may give every file the same date.
     """
     digest = blake2b(catena.__version__.encode(), digest_size=20)
-    root = Path(catena.__file__).parent
-    for path in sorted(root.glob("**/*.py")):
-        name = path.relative_to(root)
-        if name.parts[0] not in IRRELEVANT:
-            digest.update(f"\0{name.as_posix()}\0".encode())
-            digest.update(path.read_bytes())
+    root = os.path.dirname(catena.__file__)
+    for path in sorted(_sources(root)):
+        with open(path, "rb") as file:
+            content = file.read()
+        digest.update(f"{os.path.relpath(path, root)} {len(content)}\0".encode())
+        digest.update(content)
     return digest.hexdigest()
+
+
+def _sources(directory: str) -> Iterator[str]:
+    with os.scandir(directory) as items:
+        for item in items:
+            if item.name.endswith(".py"):
+                yield item.path
+            elif item.is_dir() and item.name not in IRRELEVANT:
+                yield from _sources(item.path)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import secrets
 import stat
 import time
 from pathlib import Path
@@ -71,7 +70,7 @@ class SafeDirectory:
 
     def write(self, name: str, content: bytes) -> None:
         """Write a file in one step: readers see the old file or the new one, never a part."""
-        temporary = f"{TEMPORARY}{os.getpid()}-{secrets.token_hex(8)}"
+        temporary = f"{TEMPORARY}{os.getpid()}-{os.urandom(8).hex()}"
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | _BINARY | _NO_FOLLOW
         fd = os.open(self._at(temporary), flags, 0o600, dir_fd=self._fd)
         try:

@@ -45,8 +45,8 @@ def run_shared(work: Callable[[], None], threads: int) -> None:
         work()
         return
     job = _Job(work)
-    _team.post(job, threads - 1)
     try:
+        _team.post(job, threads - 1)
         work()
     finally:
         job.close()

@@ -1,0 +1,77 @@
+"""Who computes which samples of a call, and in which memory."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from catena.kernels.runtime import share_batch, share_single
+from catena.kernels.scratch import borrow, give_back
+from catena.kernels.share_ir import JOB_WORDS
+from catena.kernels.threads import get_threads, run_shared
+
+if TYPE_CHECKING:
+    from catena.kernels.call import Kernel
+
+SCRATCH_BUDGET = 2**30
+"""Bytes that the threads of one call may compute in, unless one sample alone needs more."""
+
+SHARED_WORK = 400_000
+"""Vector operations, about 0.1 ms of them, from which a call is worth sharing between threads."""
+
+PIECE = 64
+"""Threads take samples in multiples of this."""
+
+Words = ctypes.c_int64 * JOB_WORDS
+"""A job in memory, as :mod:`catena.kernels.share_ir` describes it."""
+
+
+class Plan(NamedTuple):
+    """How a call is computed: by how many threads, and whether sample by sample rather than in lanes."""
+
+    threads: int
+    one_by_one: bool
+
+
+def plan_for(kernel: Kernel, samples: int) -> Plan:
+    """Threads for what takes long, and no more memory than :data:`SCRATCH_BUDGET` unless one sample needs more."""
+    one_by_one = samples == 1 or kernel.batch_scratch > max(SCRATCH_BUDGET, kernel.single_scratch)
+    scratch, lanes = (kernel.single_scratch, 1) if one_by_one else (kernel.batch_scratch, kernel.lanes)
+    if kernel.operations * samples // lanes < SHARED_WORK:
+        return Plan(1, one_by_one)
+    pieces = samples if one_by_one else -(-samples // PIECE)
+    return Plan(max(1, min(get_threads(), pieces, SCRATCH_BUDGET // max(1, scratch))), one_by_one)
+
+
+def run_job(kernel: Kernel, plan: Plan, words: ctypes.Array[ctypes.c_int64], samples: int, owners: Any) -> None:
+    """Compute samples whose rows, strides and results are in ``words``; ``owners`` keep that memory alive.
+
+    Threads share them in pieces, about eight for each, so that all finish at about the same time.
+    """
+    piece = samples if plan.threads == 1 else -(-samples // (8 * plan.threads * PIECE)) * PIECE
+    entry, size = kernel.batch_entry, kernel.batch_scratch
+    share = share_batch()
+    if plan.one_by_one:
+        entry, size, share = kernel.single_entry, kernel.single_scratch, share_single()
+    shape = len(kernel.inputs), len(kernel.outputs), kernel.dtype.itemsize
+    words[:9] = [entry, kernel.context_address, 0, samples, piece, *shape, kernel.widths_address]
+
+    def work(owners: Any = owners) -> None:  # a thread that is still working holds them, whatever becomes of the call
+        scratch = borrow(size)
+        try:
+            share(ctypes.addressof(words), scratch.address)
+        finally:
+            give_back(scratch)
+
+    run_shared(work, plan.threads)
+
+
+def large_job(kernel: Kernel) -> Callable[..., None]:
+    """The function to which the emitted call hands batches that are worth sharing."""
+
+    def large(address: int, samples: int, *arrays: Any) -> None:
+        words = Words.from_buffer_copy(ctypes.string_at(address, ctypes.sizeof(Words)))
+        run_job(kernel, plan_for(kernel, samples), words, samples, arrays)
+
+    return large

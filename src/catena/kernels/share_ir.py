@@ -1,0 +1,99 @@
+"""The IR that works through the samples of a batch, several threads at a time if need be.
+
+Threads take pieces of a *job* by adding to a common counter. A job is a block of words: 0 entry point, 1 context,
+2 the next sample to take, 3 number of samples, 4 samples per piece, 5 number of inputs, 6 of outputs, 7 bytes per
+element, 8 address of the widths of the output rows; then the input rows, their strides, and the output rows.
+"""
+
+from __future__ import annotations
+
+MAX_ARRAYS = 16
+"""How many inputs, and how many outputs, a kernel can have."""
+
+ROWS = 12
+STRIDES = ROWS + MAX_ARRAYS
+RESULTS = STRIDES + MAX_ARRAYS
+JOB_WORDS = RESULTS + MAX_ARRAYS
+
+
+def _load(index: int, to: str, kind: str) -> str:
+    """IR that loads a word of the job."""
+    return f"  {to}.at = getelementptr i64, ptr %job, i64 {index}\n  {to} = load {kind}, ptr {to}.at"
+
+
+_LOAD_COMMON = f"""
+  %inputs = getelementptr i64, ptr %job, i64 {ROWS}
+  %strides = getelementptr i64, ptr %job, i64 {STRIDES}
+  %outputs = getelementptr i64, ptr %job, i64 {RESULTS}
+  %next = getelementptr i64, ptr %job, i64 2
+{_load(0, "%entry.point", "ptr")}
+{_load(1, "%context", "ptr")}
+{_load(3, "%count", "i64")}"""
+
+SHARE_IR = f"""
+define dso_local void @share_batch(ptr %job, ptr %scratch) #0 {{
+entry:{_LOAD_COMMON}
+{_load(4, "%piece", "i64")}
+  br label %take
+take:
+  %first = atomicrmw add ptr %next, i64 %piece monotonic
+  %left = sub i64 %count, %first
+  %more = icmp sgt i64 %left, 0
+  br i1 %more, label %run, label %end
+run:
+  %last = icmp slt i64 %left, %piece
+  %samples = select i1 %last, i64 %left, i64 %piece
+  call void %entry.point(ptr %context, ptr %inputs, ptr %strides, ptr %outputs, ptr %scratch, i64 %first, i64 %samples)
+  br label %take
+end:
+  ret void
+}}
+
+define dso_local void @share_single(ptr %job, ptr %scratch) #0 {{
+entry:{_LOAD_COMMON}
+{_load(5, "%n.inputs", "i64")}
+{_load(6, "%n.outputs", "i64")}
+{_load(7, "%bytes", "i64")}
+{_load(8, "%widths", "ptr")}
+  %rows = alloca [{MAX_ARRAYS} x ptr]
+  %results = alloca [{MAX_ARRAYS} x ptr]
+  br label %take
+take:
+  %sample = atomicrmw add ptr %next, i64 1 monotonic
+  %more = icmp slt i64 %sample, %count
+  br i1 %more, label %run, label %end
+run:
+  call void @advance(ptr %rows, ptr %inputs, ptr %strides, i64 %n.inputs, i64 %bytes, i64 %sample)
+  call void @advance(ptr %results, ptr %outputs, ptr %widths, i64 %n.outputs, i64 %bytes, i64 %sample)
+  call void %entry.point(ptr %context, ptr %rows, ptr %results, ptr %scratch)
+  br label %take
+end:
+  ret void
+}}
+
+; to[i] = from[i] + sample * strides[i] * bytes
+define internal void @advance(ptr %to, ptr %from, ptr %strides, i64 %n, i64 %bytes, i64 %sample) #0 {{
+entry:
+  br label %test
+test:
+  %i = phi i64 [0, %entry], [%i.next, %move]
+  %more = icmp slt i64 %i, %n
+  br i1 %more, label %move, label %end
+move:
+  %from.at = getelementptr ptr, ptr %from, i64 %i
+  %start = load ptr, ptr %from.at
+  %stride.at = getelementptr i64, ptr %strides, i64 %i
+  %stride = load i64, ptr %stride.at
+  %elements = mul i64 %stride, %sample
+  %offset = mul i64 %elements, %bytes
+  %row = getelementptr i8, ptr %start, i64 %offset
+  %to.at = getelementptr ptr, ptr %to, i64 %i
+  store ptr %row, ptr %to.at
+  %i.next = add i64 %i, 1
+  br label %test
+end:
+  ret void
+}}
+
+attributes #0 = {{ nounwind "no-builtins" "no-stack-arg-probe" }}
+"""
