@@ -13,8 +13,7 @@ from catena.errors import (
 )
 from catena.load import load
 from catena.robot import Robot
-
-__version__ = "0.1.0.dev0"
+from catena.version import __version__
 
 __all__ = [
     "Builder",
@@ -26,6 +25,7 @@ __all__ = [
     "SingularError",
     "UnknownNameError",
     "UnsupportedError",
+    "__version__",
     "from_dh",
     "load",
     "planar_chain",

@@ -1,0 +1,27 @@
+"""Fixtures that all tests share."""
+
+from __future__ import annotations
+
+import sysconfig
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+SEED = 20240229
+
+
+@pytest.fixture
+def rng() -> np.random.Generator:
+    """Randomness that is the same in every run."""
+    return np.random.default_rng(SEED)
+
+
+@pytest.fixture(scope="session")
+def example_urdfs() -> list[Path]:
+    """The URDF files of the package example-robot-data."""
+    robots = Path(sysconfig.get_path("purelib"), "cmeel.prefix", "share", "example-robot-data", "robots")
+    files = sorted(robots.rglob("*.urdf"))
+    if not files:
+        pytest.skip("the package example-robot-data is not installed")
+    return files

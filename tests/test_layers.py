@@ -1,0 +1,87 @@
+"""Dependencies between the parts of the package point one way."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import catena
+
+ROOT = Path(catena.__file__).parent
+
+# Each module or subpackage may import those in lines above its own, and itself.
+LAYERS = [
+    {"errors", "trace", "version"},
+    {"scalars"},
+    {"spatial"},
+    {"kinds", "model", "robots"},
+    {"sweeps"},
+    {"rolled"},
+    {"algorithms"},
+    {"functions"},
+    {"kernels"},
+    {"engine"},
+    {"wrenches"},
+    {"dynamics", "mass_matrix", "operators"},
+    {"robot"},
+    {"load", "builder", "builders", "system", "simulate", "view"},
+    {"__init__"},
+    {"cli"},
+]
+LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names}
+
+
+def part_of(path: Path) -> str:
+    return path.relative_to(ROOT).parts[0].removesuffix(".py")
+
+
+def for_types_only(node: ast.AST) -> bool:
+    return isinstance(node, ast.If) and ast.unparse(node.test).endswith("TYPE_CHECKING")
+
+
+def statements(node: ast.AST) -> Iterator[ast.AST]:
+    """All statements below `node` but those under `if TYPE_CHECKING`."""
+    for child in ast.iter_child_nodes(node):
+        if not for_types_only(child):
+            yield child
+            yield from statements(child)
+
+
+def imported(source: str) -> Iterator[str]:
+    """The parts of catena that a module imports, wherever in it."""
+    for node in statements(ast.parse(source)):
+        modules: list[str] = []
+        if isinstance(node, ast.Import):
+            modules = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, "imports are absolute"
+            names = [alias.name if alias.name != "__version__" else "version" for alias in node.names]
+            modules = [f"catena.{name}" for name in names] if node.module == "catena" else [node.module or ""]
+        for module in modules:
+            first, _, rest = module.partition(".")
+            if first == "catena":
+                part = rest.partition(".")[0] or "__init__"
+                yield part if part in LEVEL or (ROOT / part).exists() or (ROOT / f"{part}.py").exists() else "__init__"
+
+
+def test_every_part_has_a_layer() -> None:
+    assert {part_of(path) for path in ROOT.rglob("*.py")} <= set(LEVEL)
+
+
+def test_imports_point_down() -> None:
+    wrong = {
+        f"{path.relative_to(ROOT)} imports {part}"
+        for path in ROOT.rglob("*.py")
+        for part in imported(path.read_text(encoding="utf-8"))
+        if part != part_of(path) and LEVEL[part] >= LEVEL[part_of(path)]
+    }
+    assert not wrong
+
+
+def test_the_check_sees_all_kinds_of_imports() -> None:
+    source = (
+        "import catena.model.tree\nfrom catena import errors, Robot\ndef f():\n    from catena.robot import Robot\n"
+    )
+    assert list(imported(source)) == ["model", "errors", "__init__", "robot"]
+    assert not list(imported("if TYPE_CHECKING:\n    from catena.robot import Robot\nimport numpy"))
