@@ -1,0 +1,124 @@
+"""The UDUᵀ decomposition of the mass matrix: Saha (1995), equations (21)-(39), and Saha (1997).
+
+I = U D Uᵀ, with U unit upper triangular and D diagonal (block diagonal where joints have several degrees of freedom), for chains and
+trees. Nothing here forms a matrix: each function is two or three sweeps, O(n).
+
+In the papers' notation: B carries a twist from a link to the next, p is what a joint adds to it, M̂ is the extended mass of the
+articulated body that begins at a link, ψ = M̂ p, m̂ = pᵀ ψ. ``Bt[i] @ w`` is Bᵀ w, ``Bt[i].T @ t`` is B t, ``pt[i] @ w`` is pᵀ w and
+``pt[i].T @ x`` is p x. Twists are about the origins of the links' frames, not about the mass centres; that shifts p, B and M together
+and leaves every product pᵀ M̂ B p, hence U and D, as in the papers. :mod:`catena.algorithms.denoc` keeps the mass centres.
+"""
+
+from __future__ import annotations
+
+from catena.kinds import Function
+from catena.spatial import Force, Motion, Vec3
+from catena.spatial.rates import Rates
+from catena.sweeps import Field, Links
+
+
+def forward_dynamics(links: Links, q: Field, v: Field, tau: Field, f_ext: Field | None = None) -> Field:
+    """Joint accelerations from U τ̂ = τ, D τ̃ = τ̂, Uᵀ θ̈ = τ̃ (24), where τ is what is left of the torques after the bias.
+
+    The bias torques come from the Newton-Euler equations with θ̈ = 0 (see errata). Their wrenches go towards the base exactly as
+    η̃ does, so the two travel as one.
+    """
+    Bt, pt, t, M, psi, eta, tau_tilde, mu, vdot = links.fields("Bt pt t M psi eta tau_tilde mu vdot")
+    t[links.base], mu[links.base] = Rates(Vec3.zero(), Vec3.zero(), -links.gravity.linear), Motion.zero()
+    for i in links.base_to_tip():
+        Bt[i], pt[i] = i.joint(q[i])
+        t[i] = t[i.parent].through(Bt[i]).joined(pt[i], v[i], i.kind.axes_rate(q[i], v[i]))  # (3) and its rate, θ̈ = 0
+        M[i], eta[i] = i.M.articulated, t[i].wrench(i.M)
+        if f_ext is not None:
+            eta[i] = eta[i] - i.frame @ f_ext[i]
+    for i in links.tip_to_base():
+        psi_i = M[i] @ pt[i].T  # (32)
+        m = (pt[i] @ psi_i).plus_diagonal(i.armature)  # (32)
+        psi[i] = psi_i @ m.inv  # (33)
+        tau_hat = tau[i] - pt[i] @ eta[i]  # (36)
+        tau_tilde[i] = m.inv @ tau_hat
+        M[i.parent] += Bt[i].congruence(M[i] - psi_i @ psi[i].T)  # (35)
+        eta[i.parent] += Bt[i] @ (psi[i] @ tau_hat + eta[i])  # (37)
+    for i in links.base_to_tip():
+        mu_in = Bt[i].T @ mu[i.parent]  # (39)
+        vdot[i] = tau_tilde[i] - psi[i].T @ mu_in  # (38)
+        mu[i] = pt[i].T @ vdot[i] + mu_in
+    return vdot
+
+
+def factors(links: Links, q: Field) -> tuple[Field, Field]:
+    """ψ̂ (33), six numbers for each degree of freedom in the link's own frame, and the blocks m̂ (32) of D."""
+    Bt, pt, M, m, psi = links.fields("Bt pt M m psi")
+    for i in links.base_to_tip():
+        Bt[i], pt[i] = i.joint(q[i])
+        M[i] = i.M.articulated  # M̂_{n,n+1} = M_n at a tip
+    for i in links.tip_to_base():
+        psi_i = M[i] @ pt[i].T  # (32)
+        m[i] = (pt[i] @ psi_i).plus_diagonal(i.armature)  # (32)
+        psi[i] = psi_i @ m[i].inv  # (33)
+        M[i.parent] += Bt[i].congruence(M[i] - psi_i @ psi[i].T)  # (35)
+    return psi, m
+
+
+def U_times(links: Links, q: Field, psi: Field, x: Field) -> Field:
+    """U x = x + T_dᵀ (T_l − 1)ᵀ N T_d x (22a), from the tip to the base."""
+    Bt, pt, eta, y = links.fields("Bt pt eta y")
+    for i in links.base_to_tip():
+        Bt[i], pt[i] = i.joint(q[i])
+        eta[i] = Force.zero()
+    for i in links.tip_to_base():
+        y[i] = x[i] + pt[i] @ eta[i]
+        eta[i.parent] += Bt[i] @ (psi[i] @ x[i] + eta[i])
+    return y
+
+
+def U_solve(links: Links, q: Field, psi: Field, x: Field) -> Field:
+    """U⁻¹ x = E₂ ⋯ E_n x, from the tip to the base: (36)-(37)."""
+    Bt, pt, eta, y = links.fields("Bt pt eta y")
+    for i in links.base_to_tip():
+        Bt[i], pt[i] = i.joint(q[i])
+        eta[i] = Force.zero()
+    for i in links.tip_to_base():
+        y[i] = x[i] - pt[i] @ eta[i]  # (36)
+        eta[i.parent] += Bt[i] @ (psi[i] @ y[i] + eta[i])  # (37)
+    return y
+
+
+def Ut_times(links: Links, q: Field, psi: Field, x: Field) -> Field:
+    """Uᵀ x, from the base to the tip."""
+    mu, y = links.fields("mu y")
+    mu[links.base] = Motion.zero()
+    for i in links.base_to_tip():
+        Bt, pt = i.joint(q[i])
+        mu_in = Bt.T @ mu[i.parent]
+        y[i] = x[i] + psi[i].T @ mu_in
+        mu[i] = pt.T @ x[i] + mu_in
+    return y
+
+
+def Ut_solve(links: Links, q: Field, psi: Field, x: Field) -> Field:
+    """U⁻ᵀ x = Eᵀ x, from the base to the tip: (38)-(39)."""
+    mu, y = links.fields("mu y")
+    mu[links.base] = Motion.zero()
+    for i in links.base_to_tip():
+        Bt, pt = i.joint(q[i])
+        mu_in = Bt.T @ mu[i.parent]  # (39)
+        y[i] = x[i] - psi[i].T @ mu_in  # (38)
+        mu[i] = pt.T @ y[i] + mu_in
+    return y
+
+
+_ACTION = {"q": "q", "psi": "axes", "x": "v"}
+
+FORWARD_DYNAMICS = Function(
+    "forward_dynamics/udu",
+    forward_dynamics,
+    {"q": "q", "v": "v", "tau": "v", "f_ext": "force"},
+    {"vdot": "v"},
+    optional=("f_ext",),
+)
+FACTORS = Function("udu/factors", factors, {"q": "q"}, {"psi": "axes", "m": "small"})
+U_TIMES = Function("udu/U_times", U_times, _ACTION, {"y": "v"})
+U_SOLVE = Function("udu/U_solve", U_solve, _ACTION, {"y": "v"})
+UT_TIMES = Function("udu/Ut_times", Ut_times, _ACTION, {"y": "v"})
+UT_SOLVE = Function("udu/Ut_solve", Ut_solve, _ACTION, {"y": "v"})
