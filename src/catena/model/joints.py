@@ -65,6 +65,11 @@ class JointType(Space):
         """Ḣᵀ v, the acceleration from axes that change in the child's frame: zero for most joints."""
         return Motion.zero()
 
+    @classmethod
+    def axis_rates(cls, q: Dofs, v: Dofs) -> list[Motion]:
+        """The columns of Ḣᵀ: how fast each axis changes in the child's frame."""
+        return [Motion.zero()] * cls.nv
+
 
 class Revolute(JointType):
     """One angle about z."""
@@ -160,6 +165,12 @@ class Universal(JointType):
         s, c = sincos(q[1])
         both = v[0] * v[1]
         return Motion(Vec3(0, c * both, -(s * both)), Vec3.zero())
+
+    @classmethod
+    def axis_rates(cls, q: Dofs, v: Dofs) -> list[Motion]:
+        """The first axis turns with the second angle, the second axis stays."""
+        s, c = sincos(q[1])
+        return [Motion(Vec3(0, c * v[1], -(s * v[1])), Vec3.zero()), Motion.zero()]
 
 
 class Planar(Plane, JointType):
