@@ -1,0 +1,149 @@
+"""Forward dynamics in four ways: algorithms FD1 to FD4 of Rodriguez & Kreutz (1988), sections 4 and 5.
+
+All give the same joint accelerations in O(n). FD1 and FD2 take the bias torques away first, four sweeps; FD3 and FD4 do
+without, three sweeps. FD2 also gives the accelerations of the links. :mod:`catena.algorithms.two_sweep` has the one the
+paper only announces.
+
+V, a, b, P, D and G are computed along the way, in the sweeps the paper names. Gravity is an acceleration of the base,
+(3.21). ψ is never formed: ψ(k+1,k) z = φ (z − G H z), and L = φ G.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from catena.algorithms.newton_euler import of_frame
+from catena.kinds import Function
+from catena.spatial import Force, Motion
+from catena.sweeps import Field, Links
+
+
+def fd1(links: Links, q: Field, v: Field, tau: Field, f_ext: Field | None = None) -> Field:
+    """Algorithm FD1 (4.17)-(4.22): bias torques by Newton-Euler, then M⁻¹ as a filter and a smoother. Four sweeps."""
+    phi, H, _, _, T = _bias_free(links, q, v, tau, f_ext)
+    vdot, _ = _filter_and_smooth(links, phi, H, T)
+    return vdot
+
+
+def fd2(links: Links, q: Field, v: Field, tau: Field, f_ext: Field | None = None) -> tuple[Field, Field]:
+    """Algorithm FD2 (5.5)-(5.7): FD1 with the accelerations of the links, α = λ + φᵀa.
+
+    Accelerations are (ω̇, v̇) of each link's own frame, in its axes: the frame's origin may be any point of the link,
+    so those of the tips are among them.
+    """
+    g, alpha = links.fields("g alpha")
+    g[links.base] = links.gravity
+    phi, H, V, zeta, T = _bias_free(links, q, v, tau, f_ext)  # (5.5)
+    vdot, lam = _filter_and_smooth(links, phi, H, T)
+    for k in links.base_to_tip():
+        g[k] = phi[k].T @ g[k.parent]
+        alpha[k] = of_frame(k, V[k], lam[k] + zeta[k] + g[k])  # (5.6), (5.7), less the base's fictitious acceleration
+    return vdot, alpha
+
+
+def _bias_free(
+    links: Links, q: Field, v: Field, tau: Field, f_ext: Field | None
+) -> tuple[Field, Field, Field, Field, Field]:
+    """φ, H, V, ζ = φᵀa and T' = T − Hφ[M ζ + b − f_ext] (4.17): one sweep to the tips, one to the base."""
+    phi, H, V, zeta, f, T = links.fields("phi H V zeta f T")
+    V[links.base], zeta[links.base] = Motion.zero(), -links.gravity
+    for k in links.base_to_tip():
+        phi[k], H[k] = k.joint(q[k])
+        V[k] = phi[k].T @ V[k.parent] + H[k].T @ v[k]  # (2.25)
+        zeta[k] = phi[k].T @ zeta[k.parent] + k.bias_acceleration(V[k], H[k], q[k], v[k])
+        f[k] = k.M @ zeta[k] + V[k].cross(k.M @ V[k])
+        if f_ext is not None:
+            f[k] = f[k] - k.frame @ f_ext[k]
+    for k in links.tip_to_base():
+        T[k] = tau[k] - H[k] @ f[k]
+        f[k.parent] += phi[k] @ f[k]
+    return phi, H, V, zeta, T
+
+
+def _filter_and_smooth(links: Links, phi: Field, H: Field, T: Field) -> tuple[Field, Field]:
+    """θ̈ = M⁻¹ T' and λ = φᵀHᵀθ̈ (4.19)-(4.22): one sweep to the base, one to the tips."""
+    P, G, nu, z, lam, vdot = links.fields("P G nu z lam vdot")
+    for k in links.base_to_tip():
+        P[k], z[k] = k.M.articulated, Force.zero()  # (4.4), (4.19)
+    for k in links.tip_to_base():
+        U = P[k] @ H[k].T
+        D = (H[k] @ U).plus_diagonal(k.armature)  # (4.6)
+        G[k] = U @ D.inv  # (5.12)
+        P[k.parent] += phi[k].congruence(P[k] - U @ G[k].T)  # (4.5)
+        eps = T[k] - H[k] @ z[k]  # (4.20), see errata
+        nu[k] = D.inv @ eps
+        z[k.parent] += phi[k] @ (z[k] + G[k] @ eps)
+    lam[links.base] = Motion.zero()  # (4.21)
+    for k in links.base_to_tip():
+        lam_in = phi[k].T @ lam[k.parent]
+        vdot[k] = nu[k] - G[k].T @ lam_in  # (4.22)
+        lam[k] = lam_in + H[k].T @ vdot[k]
+    return vdot, lam
+
+
+def fd3(links: Links, q: Field, v: Field, tau: Field, f_ext: Field | None = None) -> Field:
+    """Algorithm FD3 (5.8)-(5.10): the filter takes torques and bias forces together."""
+    phi, H, V, zeta, P, z, G, nu, lam, vdot = links.fields("phi H V zeta P z G nu lam vdot")
+    V[links.base], zeta[links.base], lam[links.base] = Motion.zero(), -links.gravity, Motion.zero()
+    for k in links.base_to_tip():
+        phi[k], H[k] = k.joint(q[k])
+        V[k] = phi[k].T @ V[k.parent] + H[k].T @ v[k]  # (2.25)
+        zeta[k] = phi[k].T @ zeta[k.parent] + k.bias_acceleration(V[k], H[k], q[k], v[k])  # (5.8)
+        P[k], z[k] = k.M.articulated, k.M @ zeta[k] + V[k].cross(k.M @ V[k])  # (4.4), Mζ + b
+        if f_ext is not None:
+            z[k] = z[k] - k.frame @ f_ext[k]
+    for k in links.tip_to_base():
+        U = P[k] @ H[k].T
+        D = (H[k] @ U).plus_diagonal(k.armature)  # (4.6)
+        G[k] = U @ D.inv  # (5.12)
+        P[k.parent] += phi[k].congruence(P[k] - U @ G[k].T)  # (4.5)
+        eps = tau[k] - H[k] @ z[k]  # (5.9)
+        nu[k] = D.inv @ eps
+        z[k.parent] += phi[k] @ (z[k] + G[k] @ eps)  # ψ z + L T
+    for k in links.base_to_tip():
+        lam_in = phi[k].T @ lam[k.parent]
+        vdot[k] = nu[k] - G[k].T @ lam_in  # (5.10)
+        lam[k] = lam_in + H[k].T @ vdot[k]
+    return vdot
+
+
+def fd4(links: Links, q: Field, v: Field, tau: Field, f_ext: Field | None = None) -> Field:
+    """Algorithm FD4 (5.13)-(5.17): joint accelerations in three sweeps, with no bias torques computed first."""
+    phi, H, V, a, P, z, G, nu, alpha, vdot = links.fields("phi H V a P z G nu alpha vdot")
+    V[links.base], alpha[links.base] = Motion.zero(), -links.gravity
+    for k in links.base_to_tip():
+        phi[k], H[k] = k.joint(q[k])
+        V[k] = phi[k].T @ V[k.parent] + H[k].T @ v[k]  # (2.25), (5.13) with errata
+        a[k] = k.bias_acceleration(V[k], H[k], q[k], v[k])  # (2.19), (2.32) with errata
+        P[k], z[k] = k.M.articulated, V[k].cross(k.M @ V[k])  # (4.4), (2.23)
+        if f_ext is not None:
+            z[k] = z[k] - k.frame @ f_ext[k]
+    for k in links.tip_to_base():
+        U = P[k] @ H[k].T
+        D = (H[k] @ U).plus_diagonal(k.armature)  # (4.6)
+        G[k] = U @ D.inv  # (5.12)
+        eps = tau[k] - H[k] @ z[k]  # (5.16)
+        nu[k] = D.inv @ eps
+        P_plus = P[k] - U @ G[k].T  # what the parent feels through the joint
+        P[k.parent] += phi[k].congruence(P_plus)  # (4.5)
+        z[k.parent] += phi[k] @ (z[k] + P_plus @ a[k] + G[k] @ eps)  # (5.15)
+    for k in links.base_to_tip():
+        alpha_in = phi[k].T @ alpha[k.parent] + a[k]
+        vdot[k] = nu[k] - G[k].T @ alpha_in  # (5.17)
+        alpha[k] = alpha_in + H[k].T @ vdot[k]
+    return vdot
+
+
+def _forward(name: str, algorithm: Callable[..., Any], **more: str) -> Function:
+    inputs = {"q": "q", "v": "v", "tau": "v", "f_ext": "force"}
+    return Function(f"forward_dynamics/{name}", algorithm, inputs, {"a": "v", **more}, optional=("f_ext",))
+
+
+FD1 = _forward("fd1", fd1)
+FD2 = _forward("fd2", fd2, alpha="motion")
+FD3 = _forward("fd3", fd3)
+FD4 = _forward("fd4", fd4)
+
+METHODS: Mapping[str, Function] = {"fd1": FD1, "fd2": FD2, "fd3": FD3, "fd4": FD4}
+"""The algorithms by name. Joint accelerations are the first output of each."""

@@ -1,0 +1,51 @@
+"""What the factors of a small symmetric matrix do to a vector: D x and the two square roots, one joint at a time.
+
+D = L diag(d) Lᵀ with L unit lower triangular, so L diag(√d) is a square root of D and L⁻ᵀ diag(1/√d) one of D⁻¹.
+"""
+
+from __future__ import annotations
+
+from catena.scalars import Scalar, sqrt
+from catena.spatial.axes import Dofs, InverseOfSmall, SmallSymmetric
+
+
+def times(D: SmallSymmetric, x: Dofs) -> Dofs:
+    """D x."""
+    n = len(x)
+    rows = [[D.lower[max(i, j)][min(i, j)] for j in range(n)] for i in range(n)]
+    return Dofs([Dofs(row).dot(x) for row in rows])
+
+
+def root(D: SmallSymmetric, x: Dofs) -> Dofs:
+    """A x, where A Aᵀ = D and A = L diag(√d) is lower triangular."""
+    factors, n = D.inv, len(x)
+    scaled = [sqrt(d) * xi for d, xi in zip(factors.pivots, x, strict=True)]
+    return Dofs([_plus(scaled[i], [factors.L[i][j] * scaled[j] for j in range(i)]) for i in range(n)])
+
+
+def inverse_root(D: SmallSymmetric, x: Dofs) -> Dofs:
+    """A x, where A Aᵀ = D⁻¹ and A = L⁻ᵀ diag(1/√d) is upper triangular."""
+    factors = D.inv
+    return _back([xi / sqrt(d) for d, xi in zip(factors.pivots, x, strict=True)], factors)
+
+
+def inverse(D: SmallSymmetric) -> SmallSymmetric:
+    """D⁻¹ itself, column by column."""
+    n = len(D.lower)
+    columns = [D.inv @ Dofs([int(i == j) for i in range(n)]) for j in range(n)]
+    return SmallSymmetric([[columns[j][i] for j in range(i + 1)] for i in range(n)])
+
+
+def _back(y: list[Scalar], factors: InverseOfSmall) -> Dofs:
+    """L⁻ᵀ y by substitution."""
+    n = len(y)
+    for i in reversed(range(n)):
+        for j in range(i + 1, n):
+            y[i] = y[i] - factors.L[j][i] * y[j]
+    return Dofs(y)
+
+
+def _plus(first: Scalar, others: list[Scalar]) -> Scalar:
+    for x in others:
+        first = first + x
+    return first
