@@ -95,9 +95,9 @@ def recursive_spatial_dynamics(
 
 
 def of_frame(k: Any, V: Motion, A: Motion) -> Motion:
-    """(ω̇, v̇) of the origin of link k's own frame, from its spatial velocity and acceleration in the internal
-    frame.""" moving, rate = k.frame.T @ V, k.frame.T @ A return Motion(rate.angular, rate.linear +
-    moving.angular.cross(moving.linear))
+    """(ω̇, v̇) of the origin of link k's own frame, from spatial velocity and acceleration in the internal frame."""
+    moving, rate = k.frame.T @ V, k.frame.T @ A
+    return Motion(rate.angular, rate.linear + moving.angular.cross(moving.linear))
 
 
 def bias(links: Links, q: Field, v: Field, f_ext: Field | None = None) -> Field:
