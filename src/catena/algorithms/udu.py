@@ -1,12 +1,13 @@
 """The UDUᵀ decomposition of the mass matrix: Saha (1995), equations (21)-(39), and Saha (1997).
 
-I = U D Uᵀ, with U unit upper triangular and D diagonal (block diagonal where joints have several degrees of freedom), for chains and
-trees. Nothing here forms a matrix: each function is two or three sweeps, O(n).
+I = U D Uᵀ, with U unit upper triangular and D diagonal (block diagonal where joints have several degrees of freedom),
+for chains and trees. Nothing here forms a matrix: each function is two or three sweeps, O(n).
 
-In the papers' notation: B carries a twist from a link to the next, p is what a joint adds to it, M̂ is the extended mass of the
-articulated body that begins at a link, ψ = M̂ p, m̂ = pᵀ ψ. ``Bt[i] @ w`` is Bᵀ w, ``Bt[i].T @ t`` is B t, ``pt[i] @ w`` is pᵀ w and
-``pt[i].T @ x`` is p x. Twists are about the origins of the links' frames, not about the mass centres; that shifts p, B and M together
-and leaves every product pᵀ M̂ B p, hence U and D, as in the papers. :mod:`catena.algorithms.denoc` keeps the mass centres.
+In the papers' notation: B carries a twist from a link to the next, p is what a joint adds to it, M̂ is the extended
+mass of the articulated body that begins at a link, ψ = M̂ p, m̂ = pᵀ ψ. ``Bt[i] @ w`` is Bᵀ w, ``Bt[i].T @ t`` is B t,
+``pt[i] @ w`` is pᵀ w and ``pt[i].T @ x`` is p x. Twists are about the origins of the links' frames, not about the mass
+centres; that shifts p, B and M together and leaves every product pᵀ M̂ B p, hence U and D, as in the papers.
+:mod:`catena.algorithms.denoc` keeps the mass centres.
 """
 
 from __future__ import annotations
@@ -20,8 +21,8 @@ from catena.sweeps import Field, Links
 def forward_dynamics(links: Links, q: Field, v: Field, tau: Field, f_ext: Field | None = None) -> Field:
     """Joint accelerations from U τ̂ = τ, D τ̃ = τ̂, Uᵀ θ̈ = τ̃ (24), where τ is what is left of the torques after the bias.
 
-    The bias torques come from the Newton-Euler equations with θ̈ = 0 (see errata). Their wrenches go towards the base exactly as
-    η̃ does, so the two travel as one.
+    The bias torques come from the Newton-Euler equations with θ̈ = 0 (see errata). Their wrenches go towards the base
+    exactly as η̃ does, so the two travel as one.
     """
     Bt, pt, t, M, psi, eta, tau_tilde, mu, vdot = links.fields("Bt pt t M psi eta tau_tilde mu vdot")
     t[links.base], mu[links.base] = Rates(Vec3.zero(), Vec3.zero(), -links.gravity.linear), Motion.zero()

@@ -1,8 +1,8 @@
 """Rates of a moving frame as Newton and Euler had them: ω, ω̇, and the acceleration of the origin as a point.
 
-Written with the acceleration of a point, r̈ = a + U r with U = ω̃̇ + ω̃ ω̃, the inertia forces of a body need no linear velocity at
-all, and the same U serves the body's own mass and the origins of the links it carries. That makes it the cheapest way to
-the bias torques.
+Written with the acceleration of a point, r̈ = a + U r with U = ω̃̇ + ω̃ ω̃, the inertia forces of a body need no linear
+velocity at all, and the same U serves the body's own mass and the origins of the links it carries. That makes it the
+cheapest way to the bias torques.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ class Rates:
         return Force(moment + h.cross(self.a), self.a * M.m + U @ h)
 
 
-def second_moments(I: Sym3) -> Sym3:
+def second_moments(inertia: Sym3) -> Sym3:
     """J = ∫ r rᵀ dm = ½ tr(I) 1 − I of a body with the moment of inertia I."""
-    half = (I.xx + I.yy + I.zz) / 2
-    return Sym3(half - I.xx, -I.xy, -I.xz, half - I.yy, -I.yz, half - I.zz)
+    half = (inertia.xx + inertia.yy + inertia.zz) / 2
+    return Sym3(half - inertia.xx, -inertia.xy, -inertia.xz, half - inertia.yy, -inertia.yz, half - inertia.zz)
