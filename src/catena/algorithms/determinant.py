@@ -1,0 +1,118 @@
+"""log det M and its gradient from the innovations factorization: Σ log det D(k), in O(n).
+
+Fixman's potential is ½ kT log det M; its gradient is the torque that makes a chain of stiff bonds and one of rigid
+bonds visit the same configurations. Formula in errata.md, here in the form that holds with rotors as well:
+
+    ∂ log det M / ∂q(k) = 2 tr(Y · crf(h(k)) · P⁺(k)) + 2 tr(∂H(k) (1 − P⁺(k) Y) G(k)),    Y = φᵀ Υ(parent) φ
+
+P⁺ is what the parent feels of P(k) through the joint; Υ(k) = ψᵀ Υ(parent) ψ + Hᵀ D⁻¹ H is the mobility of link k;
+the last term is for joints whose axes move in the child's frame, through D and through P⁺.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from catena.kinds import Function
+from catena.scalars import Scalar, is_zero, log
+from catena.spatial import ArticulatedInertia, Dofs, Force, Motion
+from catena.spatial.mobility import Mobility
+from catena.spatial.vectors import Mat3, Sym3
+from catena.sweeps import Field, Links
+
+
+def log_determinant(links: Links, q: Field) -> Field:
+    """log det M(q), kept at the base: the logarithms of all pivots of D(k), summed and never multiplied."""
+    total: Field
+    phi, H, P, total = links.fields("phi H P total")
+    total[links.base] = 0
+    for k in links.base_to_tip():
+        phi[k], H[k] = k.joint(q[k])
+        P[k], total[k] = k.M.articulated, 0
+    for k in links.tip_to_base():
+        U = P[k] @ H[k].T
+        D = (H[k] @ U).plus_diagonal(k.armature)  # (4.6)
+        P[k.parent] += phi[k].congruence(P[k] - U @ (U @ D.inv).T)  # (4.5)
+        total[k.parent] += sum((log(pivot) for pivot in D.inv.pivots), start=total[k])
+    return total
+
+
+def log_determinant_gradient(links: Links, q: Field) -> tuple[Field, Field]:
+    """log det M(q), kept at the base, and its derivatives along every joint velocity. Three sweeps."""
+    phi, H, P, P_plus, G, D, Y, total, gradient = links.fields("phi H P P_plus G D Y total gradient")
+    total[links.base], Y[links.base] = 0, Mobility.zero()
+    for k in links.base_to_tip():
+        phi[k], H[k] = k.joint(q[k])
+        P[k], total[k] = k.M.articulated, 0
+    for k in links.tip_to_base():
+        U = P[k] @ H[k].T
+        D[k] = (H[k] @ U).plus_diagonal(k.armature)
+        G[k] = U @ D[k].inv  # (5.12)
+        P_plus[k] = P[k] - U @ G[k].T
+        P[k.parent] += phi[k].congruence(P_plus[k])
+        total[k.parent] += sum((log(pivot) for pivot in D[k].inv.pivots), start=total[k])
+    for k in links.base_to_tip():
+        Y_in = Y[k.parent].to_child(phi[k])
+        slopes = [_power(Y_in, axis, P_plus[k]) for axis in H[k].columns]
+        felt = [force - P_plus[k] @ (Y_in @ force) for force in G[k].columns]
+        slopes = [x + y for x, y in zip(slopes, _moving_axes(k, q[k], felt), strict=True)]
+        gradient[k] = Dofs([2 * x for x in slopes])
+        Y[k] = _through_joint(Y_in, H[k].columns, G[k].columns, D[k].inv)
+    return total, gradient
+
+
+def _power(Y: Mobility, h: Motion, P: ArticulatedInertia) -> Scalar:
+    """tr(Y crf(h) P): crf(h) f = h ×* f, column by column of P."""
+    total: Scalar = 0
+    for i in range(6):
+        e = Motion.of([int(i == j) for j in range(6)])
+        force = h.cross(P @ e)
+        total = total + (Y @ Force(force.angular, force.linear)).components[i]
+    return total
+
+
+def _moving_axes(k: Any, q: Dofs, felt: list[Force]) -> list[Scalar]:
+    """tr(∂H F) for each coordinate of a joint: an axis moves only with coordinates that come after its own."""
+    n = len(felt)
+
+    def rate(*moving: int) -> Motion:
+        motion: Motion = k.kind.axes_rate(q, Dofs([int(i in moving) for i in range(n)]))
+        return motion
+
+    return [sum((rate(i, j).dot(felt[i]) for i in range(j)), start=0) for j in range(n)]
+
+
+def _through_joint(Y: Mobility, H: list[Motion], G: list[Force], D_inv: Any) -> Mobility:
+    """(1 − G H)ᵀ Y (1 − G H) + Hᵀ D⁻¹ H = Y − Hᵀ gᵀ − g H + Hᵀ (Gᵀ Y G + D⁻¹) H with g = Y G."""
+    n = len(H)
+    g = [Y @ force for force in G]
+    inverse = [list(D_inv @ Dofs([int(i == j) for j in range(n)])) for i in range(n)]
+    for i, axis in enumerate(H):
+        weights = [g[i].dot(G[j]) + inverse[i][j] for j in range(n)]
+        half = Motion.zero()
+        for weight, other in zip(weights, H, strict=True):
+            half = half + other * (weight * 0.5)
+        Y = Y - _both(axis, g[i] - half)
+    return Y
+
+
+def _both(a: Motion, b: Motion) -> Mobility:
+    """a bᵀ + b aᵀ."""
+    x, y = a.components, b.components
+
+    def entry(i: int, j: int) -> Scalar:
+        terms = [u * v for u, v in ((x[i], y[j]), (y[i], x[j])) if not is_zero(u) and not is_zero(v)]
+        return sum(terms, start=0)
+
+    w, v = (0, 1, 2), (3, 4, 5)
+    return Mobility(
+        Sym3(*[entry(i, j) for i in w for j in w if i <= j]),
+        Mat3(*[entry(i, j) for i in w for j in v]),
+        Sym3(*[entry(i, j) for i in v for j in v if i <= j]),
+    )
+
+
+LOG_DETERMINANT = Function("log_determinant", log_determinant, {"q": "q"}, {"log_determinant": "robot"})
+LOG_DETERMINANT_GRADIENT = Function(
+    "log_determinant_gradient", log_determinant_gradient, {"q": "q"}, {"log_determinant": "robot", "gradient": "v"}
+)
