@@ -49,20 +49,24 @@ def statements(node: ast.AST) -> Iterator[ast.AST]:
 
 
 def imported(source: str) -> Iterator[str]:
-    """The parts of catena that a module imports, wherever in it."""
-    for node in statements(ast.parse(source)):
-        modules: list[str] = []
+    """The parts of catena that a module imports, wherever in it; the version may be had from the package itself."""
+    tree = ast.parse(source)
+    for node in statements(tree):
         if isinstance(node, ast.Import):
             modules = [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom):
             assert node.level == 0, "imports are absolute"
-            names = [alias.name if alias.name != "__version__" else "version" for alias in node.names]
-            modules = [f"catena.{name}" for name in names] if node.module == "catena" else [node.module or ""]
-        for module in modules:
-            first, _, rest = module.partition(".")
-            if first == "catena":
-                part = rest.partition(".")[0] or "__init__"
-                yield part if part in LEVEL or (ROOT / part).exists() or (ROOT / f"{part}.py").exists() else "__init__"
+            modules = [f"{node.module}.{alias.name}" for alias in node.names]
+        else:
+            modules = []
+        for first, *rest in (module.split(".") for module in modules):
+            if first == "catena" and rest and rest[0] != "__version__":
+                yield rest[0] if rest[0] in LEVEL else "__init__"
+    used = {
+        node.attr for node in ast.walk(tree) if isinstance(node, ast.Attribute) and ast.unparse(node.value) == "catena"
+    }
+    if used - {"__version__"}:
+        yield "__init__"
 
 
 def test_every_part_has_a_layer() -> None:
@@ -80,8 +84,14 @@ def test_imports_point_down() -> None:
 
 
 def test_the_check_sees_all_kinds_of_imports() -> None:
-    source = (
-        "import catena.model.tree\nfrom catena import errors, Robot\ndef f():\n    from catena.robot import Robot\n"
+    inside = "def f():\n    from catena.robot import Robot\n"
+    assert list(imported(f"import catena.model.tree\nfrom catena import errors, Robot\n{inside}")) == [
+        "model",
+        "errors",
+        "__init__",
+        "robot",
+    ]
+    assert list(imported("import catena\ncatena.load")) == ["__init__"]
+    assert not list(
+        imported("import catena, numpy\ncatena.__version__\nif TYPE_CHECKING:\n    from catena import robot")
     )
-    assert list(imported(source)) == ["model", "errors", "__init__", "robot"]
-    assert not list(imported("if TYPE_CHECKING:\n    from catena.robot import Robot\nimport numpy"))

@@ -156,6 +156,9 @@ def per_coordinate(joints: Sequence[JointPart], field: str, sizes: Sequence[int]
         if value is None:
             flat += [unlimited] * size
             continue
+        if type(value) is float and value == value:  # the usual case, quickly
+            flat += [value] * size
+            continue
         numbers = _as_floats(value)
         if numbers is None or numbers.shape not in ((), (size,)) or np.isnan(numbers).any():
             raise joint_fault(joint, f"{field} to be one number or {size}", repr(value), "give numbers or None")

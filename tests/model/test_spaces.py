@@ -1,0 +1,156 @@
+"""Joint coordinates: integrate and difference undo each other, and agree with the joint's own motion."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+from tests.helpers import joint_motion
+
+from catena.model import lie
+from catena.model.joints import BY_NAME, JointType
+
+MOVING = [kind for name, kind in BY_NAME.items() if name != "fixed"]
+numbers = st.floats(-3.0, 3.0)
+each_kind = pytest.mark.parametrize("kind", MOVING, ids=lambda kind: kind.name)
+
+
+def matrix(kind: type[JointType], q: np.ndarray, pitch: float = 0.2) -> np.ndarray:
+    """The joint's motion at q as a 4x4 matrix."""
+    motion = np.eye(4)
+    motion[:3, :3], motion[:3, 3] = joint_motion(kind.name, q, pitch)
+    return motion
+
+
+def some_q(kind: type[JointType], rng: np.random.Generator, *shape: int) -> np.ndarray:
+    unlimited = np.full(kind.nq, np.inf)
+    return kind.random(rng, -unlimited, unlimited, shape)
+
+
+@each_kind
+@settings(deadline=None, max_examples=60)
+@given(data=st.data())
+def test_difference_undoes_integrate(kind: type[JointType], data: st.DataObject) -> None:
+    q = some_q(kind, np.random.default_rng(data.draw(st.integers(0, 99))))
+    scale = data.draw(st.sampled_from([1.0, 0.3, 1e-3, 1e-8, 0.0]))
+    dv = scale * data.draw(arrays(float, kind.nv, elements=st.floats(-1.7, 1.7)))  # turns below π
+    np.testing.assert_allclose(kind.difference(q, kind.integrate(q, dv)), dv, atol=2e-14)
+
+
+@each_kind
+@settings(deadline=None, max_examples=60)
+@given(seed=st.integers(0, 10_000))
+def test_integrate_undoes_difference(kind: type[JointType], seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    q0, q1 = some_q(kind, rng), some_q(kind, rng)
+    reached = kind.integrate(q0, kind.difference(q0, q1))
+    np.testing.assert_allclose(matrix(kind, reached), matrix(kind, q1), atol=1e-13)
+
+
+@each_kind
+def test_many_small_steps_make_a_large_one(kind: type[JointType], rng: np.random.Generator) -> None:
+    q, dv = some_q(kind, rng), rng.uniform(-2, 2, kind.nv)
+    end = q
+    for _ in range(64):
+        end = kind.integrate(end, dv / 64)
+    np.testing.assert_allclose(matrix(kind, end), matrix(kind, kind.integrate(q, dv)), atol=1e-12)
+
+
+@each_kind
+def test_speeds_are_those_of_the_motion_axes(kind: type[JointType], rng: np.random.Generator) -> None:
+    """J⁻¹ dJ/dt is the twist that the joint's axes make of the speeds, by central differences."""
+    from catena.spatial import Dofs
+
+    q, v, h, pitch = some_q(kind, rng), rng.uniform(-1, 1, kind.nv), 1e-5, 0.2
+    rate = (matrix(kind, kind.integrate(q, h * v)) - matrix(kind, kind.integrate(q, -h * v))) / (2 * h)
+    body = np.linalg.solve(matrix(kind, q), rate)
+    twist = kind.axes(Dofs(q.tolist()), pitch).T @ Dofs(v.tolist())
+    seen = [body[2, 1], body[0, 2], body[1, 0], *body[:3, 3]]
+    np.testing.assert_allclose(seen, np.array(list(twist.components), dtype=float), atol=1e-8)
+
+
+@each_kind
+def test_everything_broadcasts(kind: type[JointType], rng: np.random.Generator) -> None:
+    q, dv = some_q(kind, rng, 4, 1, 3), rng.uniform(-1, 1, (5, 3, kind.nv))
+    moved = kind.integrate(q, dv)
+    assert moved.shape == (4, 5, 3, kind.nq)
+    np.testing.assert_array_equal(moved[2, 4, 1], kind.integrate(q[2, 0, 1], dv[4, 1]))
+    back = kind.difference(q, moved)
+    assert back.shape == (4, 5, 3, kind.nv)
+    np.testing.assert_array_equal(back[2, 4, 1], kind.difference(q[2, 0, 1], moved[2, 4, 1]))
+
+
+@each_kind
+def test_neutral_does_nothing(kind: type[JointType]) -> None:
+    np.testing.assert_array_equal(matrix(kind, kind.neutral()), np.eye(4))
+    np.testing.assert_array_equal(kind.difference(kind.neutral(), kind.neutral()), np.zeros(kind.nv))
+
+
+@each_kind
+def test_random_is_spread_over_the_usual_range(kind: type[JointType], rng: np.random.Generator) -> None:
+    q = some_q(kind, rng, 4000)
+    assert q.shape == (4000, kind.nq)
+    if kind.name in ("spherical", "free"):
+        np.testing.assert_allclose(np.linalg.norm(q[:, -4:], axis=1), 1)
+        assert np.abs(q[:, -4:].mean(axis=0)).max() < 0.05
+        q = q[:, :-4]
+    for coordinate, angle in zip(q.T, kind.angles, strict=False):
+        half = np.pi if angle else 1.0
+        assert -half < coordinate.min() < -0.98 * half
+        assert 0.98 * half < coordinate.max() <= half
+
+
+def test_random_keeps_to_the_limits(rng: np.random.Generator) -> None:
+    inf = np.inf
+    lower = np.array([-0.5, 2.0, -inf, 4.0, -inf, -1e308, 1.0])[:, None]
+    upper = np.array([0.25, inf, -7.0, inf, 0.5, 1e308, 1.0])[:, None]
+    q = BY_NAME["revolute"].random(rng, lower, upper, (500,))
+    assert q.shape == (500, 7, 1)
+    assert (q >= lower).all()
+    assert (q <= upper).all()
+    assert np.isfinite(q).all()
+    assert q[:, 4].min() < -3
+
+
+def test_a_quaternion_of_any_length_is_a_rotation(rng: np.random.Generator) -> None:
+    kind = BY_NAME["spherical"]
+    q, dv = some_q(kind, rng), rng.uniform(-1, 1, 3)
+    for length in (1e-200, 3.0, 1e200):
+        np.testing.assert_allclose(kind.integrate(length * q, dv), kind.integrate(q, dv), atol=1e-15)
+        np.testing.assert_allclose(kind.normalize(length * q), q, atol=1e-15)
+    assert np.isnan(kind.normalize(np.zeros(4))).all()
+
+
+def test_nan_stays_in_its_sample(rng: np.random.Generator) -> None:
+    kind = BY_NAME["free"]
+    q, dv = some_q(kind, rng, 3), rng.uniform(-1, 1, (3, 6))
+    bad = q.copy()
+    bad[1] = np.nan
+    np.testing.assert_array_equal(kind.integrate(bad, dv)[[0, 2]], kind.integrate(q, dv)[[0, 2]])
+
+
+@settings(deadline=None)
+@given(arrays(float, 3, elements=numbers), st.sampled_from([1.0, 0.16, 1e-4, 1e-9]))
+def test_exponentials_agree_with_the_matrix_exponential(omega: np.ndarray, scale: float) -> None:
+    from scipy.linalg import expm
+
+    omega, velocity = scale * omega, np.array([0.3, -0.8, 0.5])
+    generator = np.zeros((4, 4))
+    generator[:3, :3] = np.array([[0, -omega[2], omega[1]], [omega[2], 0, -omega[0]], [-omega[1], omega[0], 0]])
+    generator[:3, 3] = velocity
+    quaternion, position = lie.pose_exp(omega, velocity)
+    np.testing.assert_allclose(lie.rotation_matrix(quaternion), expm(generator)[:3, :3], atol=2e-14)
+    np.testing.assert_allclose(position, expm(generator)[:3, 3], atol=2e-14)
+
+
+@pytest.mark.parametrize("axis", "xyz")
+def test_quarter_turns_are_exact(axis: str) -> None:
+    turns = lie.turn_about(axis, np.pi / 2 * np.arange(-4, 5))
+    assert set(np.unique(turns)) == {-1.0, 0.0, 1.0}
+    np.testing.assert_array_equal(turns @ np.swapaxes(turns, -1, -2), np.broadcast_to(np.eye(3), (9, 3, 3)))
+    angle = 0.7
+    np.testing.assert_allclose(
+        lie.turn_about(axis, angle), lie.rotation_matrix(lie.quaternion_exp(angle * np.eye(3)["xyz".index(axis)]))
+    )
