@@ -9,6 +9,7 @@ from typing import Any, NoReturn
 import numpy as np
 import numpy.typing as npt
 
+from catena.dynamics import Dynamics
 from catena.errors import ModelError
 from catena.model import checks, edit
 from catena.model.configuration import Configurations, batch_shape
@@ -20,7 +21,7 @@ from catena.model.tree import Frame, Tree
 Array = npt.NDArray[Any]
 
 
-class Robot(Description):
+class Robot(Description, Dynamics):
     """A tree of rigid links joined to a base: immutable, hashable, picklable, safe to share between threads.
 
     Made by `catena.load`, `catena.Builder`, `catena.planar_chain` and their like, or from a `Tree`. Two robots are

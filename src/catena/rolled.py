@@ -10,10 +10,11 @@ sum that the parent accumulates, are *carried* from one turn of the loop to the 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from catena.kinds import Kind
 from catena.model.joints import JOINT_TYPES, JointType
 from catena.model.lowered import Lowered
 from catena.scalars import Scalar
@@ -57,13 +58,18 @@ class LinkClass:
 
 @dataclass
 class Program:
-    """Loops with everything dead taken out, and memory laid out: `slots` numbers for each link."""
+    """Loops with everything dead taken out, and memory laid out: `slots` numbers for each link and for the base.
+
+    `base` is what the base's memory holds at the start, `columns` the constants that each class reads, `results` the slots of
+    the base that are outputs by themselves.
+    """
 
     classes: list[LinkClass]
     loops: list[Loop]
     slots: dict[Slot, int]
     base: dict[Slot, float]
     columns: list[list[str]]
+    results: dict[str, list[Slot]]
     chain: bool
 
 
@@ -192,12 +198,12 @@ def _rematerial(x: Operand) -> bool:
 class InputField:
     """An input of the whole function: one object for each link, loaded where it is needed."""
 
-    def __init__(self, graph: Graph, array: str, build: Callable[[type[JointType], list[Expr]], Any], size: Callable[[Any], int]) -> None:
-        self.graph, self.array, self.build, self.size = graph, array, build, size
+    def __init__(self, graph: Graph, array: str, kind: Kind) -> None:
+        self.graph, self.array, self.kind = graph, array, kind
 
     def __getitem__(self, link: SymbolicLink) -> Any:
-        scalars = [self.graph.input(self.array, i) for i in range(self.size(link.kind))]
-        return self.build(link.kind, scalars)
+        count = self.kind.count(link.kind.nq, link.kind.nv)
+        return self.kind.build([self.graph.input(self.array, i) for i in range(count)])
 
 
 class RolledLinks:
@@ -273,48 +279,58 @@ def classify(lowered: Lowered) -> tuple[list[LinkClass], list[int]]:
 
 
 def record(
-    run: Callable[[RolledLinks], Mapping[str, Any]], classes: Sequence[LinkClass], gravity: Sequence[float], chain: bool
+    run: Callable[[RolledLinks], Mapping[str, Any]],
+    classes: Sequence[LinkClass],
+    gravity: Sequence[float],
+    chain: bool,
+    at_base: Collection[str] = (),
 ) -> Program:
     """Run an algorithm on symbolic links, twice, and lay out what remains.
 
-    `run` gets the links, runs the algorithm and returns its output fields by name; each is stored to the array "out:name".
+    `run` gets the links, runs the algorithm and returns its output fields by name, with a function that takes an output apart into
+    scalars. Each is stored to the array "out:name", but for those `at_base`, of which only the base's value counts.
     """
     habits = Habits()
     for _ in range(2):
         links = RolledLinks(classes, gravity, chain, habits, Graph())
         outputs = run(links)
         habits = links.found
-    for name, output in outputs.items():
-        _emit_output(links, name, output)
-    return _laid_out(links, list(classes))
+    results = {}
+    for name, (output, take) in outputs.items():
+        if name in at_base:
+            results[name] = [(output.name, i) for i in range(len(links.base_values[output.name]))]
+        else:
+            _emit_output(links, name, output, take)
+    return _laid_out(links, list(classes), results)
 
 
-def _emit_output(links: RolledLinks, name: str, output: RolledField) -> None:
+def _emit_output(links: RolledLinks, name: str, output: RolledField, take: Callable[[Any], list[Scalar]]) -> None:
     """Store an output field: where it is written when that happens once, otherwise in one more loop."""
-    sweeps = [s for written, s in links.found.written if written == output.name]
+    sweeps = {s for written, s in links.found.written if written == output.name}
     if len(sweeps) == 1 and not links.found.ever_accumulated(output.name):
-        for body in links.loops[sweeps[0]].bodies:
-            for (where, slot), x in list(body.stores.items()):
-                if where == SELF and slot[0] == output.name:
-                    body.stores[f"out:{name}", slot[1]] = x
-        return
-    loop = Loop(+1)
-    for number, of in enumerate(links.classes):
-        value = output[SymbolicLink(number, of, links.graph)]
-        loop.bodies.append(Body({(f"out:{name}", i): x for i, x in enumerate(leaves(value))}))
-    links.sweep += 1
-    links.loops.append(loop)
+        bodies, values = links.loops[sweeps.pop()].bodies, output.templates
+    else:
+        links.sweep += 1
+        bodies = [Body() for _ in links.classes]
+        links.loops.append(Loop(+1, bodies))
+        values = {i: output[SymbolicLink(i, of, links.graph)] for i, of in enumerate(links.classes)}
+    for number, body in enumerate(bodies):
+        body.stores.update({(f"out:{name}", i): x for i, x in enumerate(take(values[number]))})
 
+
+_END = 1 << 30  # the loop after all loops: whoever asks for the outputs
 
 Load = tuple[str, Slot, int]
 """An array, the scalar of a field read from it, and the number of the loop that reads it."""
 
 
-def _laid_out(links: RolledLinks, classes: list[LinkClass]) -> Program:
+def _laid_out(links: RolledLinks, classes: list[LinkClass], results: dict[str, list[Slot]]) -> Program:
     """Take out what nobody needs, give each scalar that must be kept a slot, and list the constants that are read."""
-    loops, loads = links.loops, set[Load]()
+    loops = links.loops
+    asked = {(array, slot, _END) for wanted in results.values() for slot in wanted for array in (SELF, CARRY)}
+    loads = set[Load]()
     while True:
-        found = {
+        found = asked | {
             (node.args[0], node.args[1], number)
             for number, loop in enumerate(loops)
             for body in loop.bodies
@@ -328,10 +344,10 @@ def _laid_out(links: RolledLinks, classes: list[LinkClass]) -> Program:
     for number, loop in enumerate(loops):
         for body in loop.bodies:
             body.stores, body.carried = _stores(body, number, loads), _carried(body, number, loads)
-        loop.start = {slot: x for slot, x in loop.start.items() if (CARRY, slot, number) in loads}
+        loop.start = {slot: x for slot, x in loop.start.items() if slot in loop.bodies[0].carried}
     columns = [_columns(loops, number) for number in range(len(classes))]
     base = {(name, i): x for name, values in links.base_values.items() for i, x in enumerate(values) if (name, i) in slots}
-    return Program(classes, loops, slots, base, columns, links.chain)
+    return Program(classes, loops, slots, base, columns, results, links.chain)
 
 
 def _stores(body: Body, number: int, loads: set[Load]) -> dict[tuple[str, Any], Operand]:
@@ -352,7 +368,9 @@ def _stores(body: Body, number: int, loads: set[Load]) -> dict[tuple[str, Any], 
 
 
 def _carried(body: Body, number: int, loads: set[Load]) -> dict[Slot, Operand]:
-    return {slot: x for slot, x in body.carried.items() if (CARRY, slot, number) in loads}
+    """The carried values that the next turn reads, or that reach the base and are asked for there."""
+    used = {slot for array, slot, loop in loads if array == CARRY and loop in (number, _END)}
+    return {slot: x for slot, x in body.carried.items() if slot in used}
 
 
 def _columns(loops: Sequence[Loop], number: int) -> list[str]:

@@ -98,9 +98,11 @@ class Base:
 class RealLink(Link):
     """A link of a given mechanism, with its number."""
 
-    def __init__(self, index: int, kind: type[JointType], constants: Mapping[str, Scalar], armature: Dofs) -> None:
+    def __init__(
+        self, index: int, v_start: int, kind: type[JointType], constants: Mapping[str, Scalar], armature: Dofs
+    ) -> None:
         super().__init__(kind, constants, armature)
-        self.index = index
+        self.index, self.v_start = index, v_start
 
 
 class RealField(dict[int, Any]):
@@ -128,9 +130,14 @@ class RealLinks:
             constants = {name: number(column[i]) for name, column in columns.items()}
             kind = JOINT_TYPES[code]
             start = int(lowered.v_start[i])
-            link = RealLink(i, kind, constants, Dofs([number(x) for x in armature[start : start + kind.nv]]))
+            link = RealLink(i, start, kind, constants, Dofs([number(x) for x in armature[start : start + kind.nv]]))
             link.parent = self._links[parent] if parent >= 0 else self.base
             self._links.append(link)
+
+    @property
+    def nv(self) -> int:
+        """The degrees of freedom of the whole mechanism."""
+        return int(self.lowered.v_start[-1])
 
     def __len__(self) -> int:
         return len(self._links)

@@ -5,25 +5,37 @@ One sweep for the composite inertias, then for each joint a walk to the base: O(
 
 from __future__ import annotations
 
+from typing import Any
+
 from catena.scalars import Scalar
-from catena.sweeps import Field, Links
+from catena.sweeps import Field
 
 
-def mass_matrix(links: Links, q: Field) -> dict[tuple[int, int], list[list[Scalar]]]:
-    """M(q) in blocks: entry (i, j), for link i and its ancestor or itself j, holds the rows of joint i, columns of joint j."""
+def mass_matrix(links: Any, q: Field) -> list[list[Scalar]]:
+    """M(q), nv x nv: the force that link j feels when joint k moves alone, along joint j's axes."""
     phi, H, M = links.fields("phi H M")
     for k in links.base_to_tip():
         phi[k], H[k] = k.joint(q[k])
         M[k] = k.M
-    blocks = {}
+    nv = links.nv
+    matrix: list[list[Scalar]] = [[0] * nv for _ in range(nv)]
     for k in links.tip_to_base():
         forces = [M[k] @ axis for axis in H[k].columns]
-        own = [list(H[k] @ f) for f in forces]
-        blocks[k.index, k.index] = [[x + k.armature[i] if i == j else x for j, x in enumerate(row)] for i, row in enumerate(own)]
-        link = k
-        while link.parent is not links.base:
-            forces = [phi[link] @ f for f in forces]
-            link = link.parent
-            blocks[k.index, link.index] = [list(H[link] @ f) for f in forces]
+        _fill(matrix, k, k, [H[k] @ f for f in forces])
+        for i, rotor in enumerate(k.armature):
+            matrix[k.v_start + i][k.v_start + i] += rotor
+        j = k
+        while j.parent is not links.base:
+            forces = [phi[j] @ f for f in forces]
+            j = j.parent
+            _fill(matrix, k, j, [H[j] @ f for f in forces])
         M[k.parent] += phi[k].congruence(M[k])
-    return blocks
+    return matrix
+
+
+def _fill(matrix: list[list[Scalar]], k: Any, j: Any, block: list[Any]) -> None:
+    """Put the block of joints k and j into the matrix, and its transpose at the mirrored place."""
+    for row, entries in enumerate(block):
+        for column, x in enumerate(entries):
+            matrix[k.v_start + row][j.v_start + column] = x
+            matrix[j.v_start + column][k.v_start + row] = x

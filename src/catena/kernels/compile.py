@@ -29,8 +29,8 @@ from catena.kernels.target import Target, host
 HELPERS = ("sin", "cos", "log")
 """The functions ``double (double)`` of the C library that ``@helpers`` points to, in this order."""
 
-LIBRARY_INTRINSICS = tuple(f"llvm.{name}" for name in ("mem", "sin", "cos", "tan", "exp", "log", "pow"))
-"""Intrinsics that LLVM may turn into calls of the C library."""
+LIBRARY_INTRINSICS = ("mem", "sin", "cos", "tan", "exp", "exp2", "log", "log2", "log10", "pow")
+"""Intrinsics ``llvm.NAME…`` that LLVM may turn into calls of the C library."""
 
 _lock = threading.RLock()
 _loaded: weakref.WeakValueDictionary[str, Module] = weakref.WeakValueDictionary()
@@ -79,8 +79,10 @@ def compile_cached(key_parts: tuple[str, ...], make_ir: Callable[[], str], codeg
     ``key_parts`` must name everything that ``make_ir`` depends on, apart from the processor, the versions of LLVM and
     of Catena and ``codegen``, which are added here. ``make_ir`` is called only if the cache doesn't know the key.
     """
-    codegen, target = codegen or Codegen(), host()
-    key = key_of(*key_parts, package_fingerprint(), *target_parts(target), repr(codegen))
+    codegen = codegen or Codegen()
+    with _lock:
+        target = host()
+        key = key_of(*key_parts, package_fingerprint(), *target_parts(target), repr(codegen))
     if (module := _loaded.get(key)) is not None:
         return module
     cache = Cache.default()
@@ -97,27 +99,14 @@ def compile_cached(key_parts: tuple[str, ...], make_ir: Callable[[], str], codeg
 
 def object_code(ir: str, codegen: Codegen | None = None, target: Target | None = None) -> bytes:
     """The machine code of IR text, as an object file. Other targets than this computer's serve for inspection."""
-    codegen, target = codegen or Codegen(), target or host()
     with _lock:
-        llvm = _llvm()
-        module = llvm.parse_assembly(ir)
-        module.verify()
-        machine = _target_machine(target, codegen.opt)
-        if codegen.passes:
-            builder = llvm.create_pass_builder(machine, llvm.create_pipeline_tuning_options(codegen.passes))
-            builder.getModulePassManager().run(module, builder)
-        _refuse_externals(module)
-        return bytes(machine.emit_object(module))
+        return _compile(ir, codegen or Codegen(), target or host())
 
 
 def load(code: bytes) -> Module:
     """Map an object file into memory. It must come from :func:`object_code`: LLVM aborts the process on a bad one."""
     with _lock:
-        llvm = _llvm()
-        engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), _target_machine(host(), 0), use_lmm=True)
-        engine.add_object_file(llvm.ObjectFileRef.from_data(code))
-        engine.finalize_object()
-        module = Module(engine, len(code))
+        module = Module(_engine(code), len(code))
         if module.has("helpers"):
             table = (ctypes.c_void_p * len(HELPERS)).from_address(module.address("helpers"))
             table[:] = list(_helper_addresses())
@@ -141,6 +130,30 @@ def _llvm() -> Any:
     return llvm
 
 
+# LLVM's objects are released when a function returns. That too has to happen under the lock, so those that use them
+# are called with the lock held and are not inlined into their callers.
+
+
+def _compile(ir: str, codegen: Codegen, target: Target) -> bytes:
+    llvm = _llvm()
+    module = llvm.parse_assembly(ir)
+    module.verify()
+    machine = _target_machine(target, codegen.opt)
+    if codegen.passes:
+        builder = llvm.create_pass_builder(machine, llvm.create_pipeline_tuning_options(codegen.passes))
+        builder.getModulePassManager().run(module, builder)
+    _refuse_externals(module)
+    return bytes(machine.emit_object(module))
+
+
+def _engine(code: bytes) -> Any:
+    llvm = _llvm()
+    engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), _target_machine(host(), 0), use_lmm=True)
+    engine.add_object_file(llvm.ObjectFileRef.from_data(code))
+    engine.finalize_object()
+    return engine
+
+
 def _target_machine(target: Target, opt: int) -> Any:
     triple = target.triple + ("-elf" if os.name == "nt" and not target.triple.endswith("-elf") else "")
     return (
@@ -155,10 +168,15 @@ def _target_machine(target: Target, opt: int) -> Any:
 def _refuse_externals(module: Any) -> None:
     """Raise if the module needs a symbol that it doesn't define."""
     declared = [f.name for f in module.functions if f.is_declaration]
-    strangers = [name for name in declared if not name.startswith("llvm.") or name.startswith(LIBRARY_INTRINSICS)]
+    strangers = [name for name in declared if not name.startswith("llvm.") or _library_call(name)]
     strangers += [v.name for v in module.global_variables if v.is_declaration]
     if strangers:
         raise CatenaError(f"a kernel may not use external symbols, but this one needs {', '.join(strangers)}")
+
+
+def _library_call(intrinsic: str) -> bool:
+    name = intrinsic.split(".")[1]
+    return name in LIBRARY_INTRINSICS or name.startswith("mem")
 
 
 @functools.cache

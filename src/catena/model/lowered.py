@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from catena.model.frames import chosen
+from catena.model.joints import Continuous, Revolute
 from catena.model.placement import ROUNDING, factored
 from catena.model.regroup import Inertias, regrouped
 from catena.model.tree import Tree
@@ -24,6 +25,7 @@ Array = npt.NDArray[Any]
 SMALL = 200
 """Up to this many links it pays to choose frames and to regroup; on long chains regrouped masses would cost digits."""
 
+_CHUNK = 65_536
 _AXES = "xyz"
 
 
@@ -61,27 +63,34 @@ class Frames:
         """The canonical frames of the joints: every 1-dof joint moves about or along z."""
         return cls(tree.joint_rotation, np.broadcast_to(np.zeros(3), (tree.n, 3)))
 
-    def placements(self, tree: Tree) -> tuple[Array, Array]:
-        """Each internal frame in its parent's internal frame at joint zero: rotations and positions."""
-        R = tree.placement_rotation @ self.rotation
-        p = tree.placement_position + np.einsum("nij,nj->ni", tree.placement_rotation, self.position)
-        moving = np.flatnonzero(tree.parent >= 0)
-        above = tree.parent[moving]
-        R, p = np.array(R), np.array(p)
+    def placements(self, tree: Tree, rows: slice = slice(None)) -> tuple[Array, Array]:
+        """The internal frames of some links in their parents' internal frames at joint zero: rotations and positions."""
+        placement, parent = tree.placement_rotation[rows], tree.parent[rows]
+        R = placement @ self.rotation[rows]
+        p = tree.placement_position[rows] + np.einsum("nij,nj->ni", placement, self.position[rows])
+        moving = np.flatnonzero(parent >= 0)
+        above = parent[moving]
         up = np.swapaxes(self.rotation[above], 1, 2)
         R[moving] = up @ R[moving]
         p[moving] = np.einsum("nij,nj->ni", up, p[moving] - self.position[above])
         return R, p
 
-    def inertias(self, tree: Tree) -> Inertias:
-        """Mass, first moment and moment of inertia of each link at its internal frame."""
-        A = self.rotation
-        c = np.einsum("nji,nj->ni", A, tree.com - self.position)
-        m = tree.mass
+    def inertias(self, tree: Tree, rows: slice = slice(None)) -> Inertias:
+        """Mass, first moment and moment of inertia of some links at their internal frames."""
+        A, m = self.rotation[rows], tree.mass[rows]
+        c = np.einsum("nji,nj->ni", A, tree.com[rows] - self.position[rows])
         c2 = np.einsum("ni,ni->n", c, c)
-        I = np.swapaxes(A, 1, 2) @ tree.inertia @ A
+        I = np.swapaxes(A, 1, 2) @ tree.inertia[rows] @ A
         I = I + m[:, None, None] * (c2[:, None, None] * np.eye(3) - c[:, :, None] * c[:, None, :])
         return Inertias(m, m[:, None] * c, I)
+
+    def seen_from_inside(self, rows: slice = slice(None)) -> dict[str, Array]:
+        """The users' frames of some links in the internal ones, as columns of constants."""
+        R = np.swapaxes(self.rotation[rows], 1, 2)
+        p = -np.einsum("nij,nj->ni", R, self.position[rows])
+        R, p = (np.where(np.abs(x) < ROUNDING, 0.0, x) for x in (R, p))
+        turns = {f"F{x}{y}": R[:, i, j] for i, x in enumerate(_AXES) for j, y in enumerate(_AXES)}
+        return {**turns, **{f"F{x}": p[:, i] for i, x in enumerate(_AXES)}}
 
 
 def lower(tree: Tree, *, regroup: bool = True, choose: bool = True) -> Lowered:
@@ -92,23 +101,42 @@ def lower(tree: Tree, *, regroup: bool = True, choose: bool = True) -> Lowered:
     frames = Frames.aligned(tree)
     small = tree.n <= SMALL
     if choose and small:
-        R, p = frames.placements(tree)
-        turn, slide = chosen(tree, R, p)
+        turn, slide = chosen(tree, *frames.placements(tree))
         frames = _moved(frames, turn, slide)
-    R, p = frames.placements(tree)
-    inertias = frames.inertias(tree)
-    if regroup and small:
-        inertias = regrouped(tree, R, p, inertias)
-    constants = {**factored(R, p), "pitch": tree.pitch, **_inertial(inertias), **_user_frames(frames)}
-    constants = {name: _packed(column) for name, column in constants.items()}
-    return Lowered(tree.parent, tree.kind, tree.q_start, tree.v_start, constants, tree.armature, tree.gravity)
+    columns = Columns(tree.n)
+    for start in range(0, tree.n, _CHUNK):
+        rows = slice(start, start + _CHUNK)
+        R, p = frames.placements(tree, rows)
+        inertias = frames.inertias(tree, rows)
+        if regroup and small:
+            inertias = regrouped(tree, R, p, inertias)
+        columns.add(rows, {**factored(R, p), **_inertial(inertias), **frames.seen_from_inside(rows)})
+    kind = np.where(tree.kind == Continuous.code, np.int8(Revolute.code), tree.kind)  # to a kernel they are the same
+    constants = {**columns.arrays(), "pitch": tree.pitch}
+    return Lowered(tree.parent, kind, tree.q_start, tree.v_start, constants, tree.armature, tree.gravity)
 
 
-def _packed(column: Array) -> Array:
-    """The column, held as a single number when all its numbers are the same."""
-    if len(column) > 1 and np.all(column == column[0]):
-        return np.broadcast_to(column[0], column.shape)
-    return np.ascontiguousarray(column)
+class Columns:
+    """Columns of n numbers, filled piece by piece; one in which all numbers are the same takes no memory."""
+
+    def __init__(self, n: int) -> None:
+        self._n = n
+        self._same: dict[str, float] = {}
+        self._full: dict[str, Array] = {}
+
+    def add(self, rows: slice, piece: Mapping[str, Array]) -> None:
+        """Fill in some rows of every column."""
+        for name, numbers in piece.items():
+            same = self._same.setdefault(name, float(numbers[0]))
+            if name not in self._full and np.all(numbers == same):
+                continue
+            if name not in self._full:
+                self._full[name] = np.full(self._n, same)
+            self._full[name][rows] = numbers
+
+    def arrays(self) -> dict[str, Array]:
+        """The columns by name."""
+        return {name: self._full.get(name, np.broadcast_to(x, self._n)) for name, x in self._same.items()}
 
 
 def _moved(frames: Frames, turn: Array, slide: Array) -> Frames:
@@ -125,11 +153,3 @@ def _inertial(inertias: Inertias) -> dict[str, Array]:
     first = {f"h{x}": h[:, i] for i, x in enumerate(_AXES)}
     second = {f"I{x}{y}": I[:, i, j] for i, x in enumerate(_AXES) for j, y in enumerate(_AXES) if i <= j}
     return {"m": m, **first, **second}
-
-
-def _user_frames(frames: Frames) -> dict[str, Array]:
-    R = np.swapaxes(frames.rotation, 1, 2)
-    p = -np.einsum("nij,nj->ni", R, frames.position)
-    R, p = (np.where(np.abs(x) < ROUNDING, 0.0, x) for x in (R, p))
-    turns = {f"F{x}{y}": R[:, i, j] for i, x in enumerate(_AXES) for j, y in enumerate(_AXES)}
-    return {**turns, **{f"F{x}": p[:, i] for i, x in enumerate(_AXES)}}

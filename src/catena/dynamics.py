@@ -1,0 +1,112 @@
+"""The part of Robot that answers with torques and accelerations."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
+import numpy.typing as npt
+
+from catena import engine
+from catena.errors import UnsupportedError
+from catena.functions import BIAS, FORWARD_DYNAMICS, INVERSE_DYNAMICS
+from catena.kinds import Function
+from catena.model.singular import check_leaves
+from catena.wrenches import wrenches
+
+if TYPE_CHECKING:
+    from catena.robot import Robot
+
+Array = npt.NDArray[Any]
+Wrenches = npt.ArrayLike | Mapping[str, npt.ArrayLike] | None
+
+
+class Dynamics:
+    """Forward and inverse dynamics.
+
+    Arrays are array-likes of any real dtype with any leading dimensions, which broadcast against each other; results are float64 unless
+    `dtype` says float32, and are written to `out` if that is given. They are the same bit by bit for any batch size and number of
+    threads. The first call of a function compiles it for this robot. `shape` forces "unrolled" or "rolled" machine code.
+    """
+
+    def forward_dynamics(
+        self,
+        q: npt.ArrayLike,
+        v: npt.ArrayLike,
+        tau: npt.ArrayLike,
+        f_ext: Wrenches = None,
+        method: str = "innovations",
+        *,
+        out: Array | None = None,
+        dtype: npt.DTypeLike = np.float64,
+        shape: str | None = None,
+    ) -> Array:
+        """Joint accelerations (..., nv) at configuration q, velocity v and joint torques tau. O(n).
+
+        `f_ext` holds wrenches on links in their frames, (..., links, 6), moment first, or maps names of links and frames to wrenches.
+        `method` picks the formulation; all agree.
+        """
+        if method not in FORWARD_DYNAMICS:
+            raise UnsupportedError(f"no forward dynamics {method!r}; expected one of {', '.join(FORWARD_DYNAMICS)}")
+        if "_held" not in self.__dict__:
+            check_leaves(self._robot.tree)
+            self.__dict__["_held"] = True
+        fast = "forward_dynamics" if method == "innovations" else None
+        return self._run(FORWARD_DYNAMICS[method], (q, v, tau), f_ext, out, dtype, shape, fast)
+
+    def inverse_dynamics(
+        self,
+        q: npt.ArrayLike,
+        v: npt.ArrayLike,
+        a: npt.ArrayLike,
+        f_ext: Wrenches = None,
+        *,
+        out: Array | None = None,
+        dtype: npt.DTypeLike = np.float64,
+        shape: str | None = None,
+    ) -> Array:
+        """Joint torques (..., nv) that give the accelerations a at configuration q and velocity v. O(n).
+
+        `f_ext` is as in `forward_dynamics`.
+        """
+        return self._run(INVERSE_DYNAMICS, (q, v, a), f_ext, out, dtype, shape, "inverse_dynamics")
+
+    def bias(
+        self,
+        q: npt.ArrayLike,
+        v: npt.ArrayLike,
+        f_ext: Wrenches = None,
+        *,
+        out: Array | None = None,
+        dtype: npt.DTypeLike = np.float64,
+        shape: str | None = None,
+    ) -> Array:
+        """Coriolis, centrifugal and gravity torques (..., nv): inverse dynamics at zero acceleration. O(n)."""
+        return self._run(BIAS, (q, v), f_ext, out, dtype, shape, "bias")
+
+    @property
+    def _robot(self) -> Robot:
+        return cast("Robot", self)
+
+    def _run(
+        self,
+        function: Function,
+        arrays: tuple[npt.ArrayLike, ...],
+        f_ext: Wrenches,
+        out: Array | None,
+        dtype: npt.DTypeLike,
+        shape: str | None,
+        fast: str | None,
+    ) -> Array:
+        """Evaluate; after the first plain call of a method, calls with plain arrays go to machine code directly."""
+        if f_ext is not None:
+            arrays = (*arrays, wrenches(self._robot, f_ext))
+        present = ("f_ext",) if f_ext is not None else ()
+        kernel = engine.kernel(self._robot, function, present=present, dtype=dtype, shape=shape)
+        if fast is not None and fast not in self.__dict__ and not present and shape is None and dtype is np.float64:
+            from catena.kernels.fastcall import fast_call
+
+            self.__dict__[fast] = fast_call(kernel, getattr(self, fast))
+        result: Array = kernel(*arrays, out=out)
+        return result

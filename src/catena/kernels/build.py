@@ -1,0 +1,115 @@
+"""From a function and a mechanism to a kernel: trace or record, emit, compile."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from catena.engine import lowered_for, trace
+from catena.kernels.arrays import Port
+from catena.kernels.call import Kernel
+from catena.kernels.compile import Codegen, compile_cached
+from catena.kernels.rolled import Layout, rolled_ir
+from catena.kernels.target import host
+from catena.kernels.unrolled import unrolled_ir
+from catena.kinds import Function, kind
+from catena.model.joints import JOINT_TYPES
+from catena.model.lowered import Lowered
+from catena.model.tree import Tree
+from catena.rolled import InputField, LinkClass, RolledLinks, classify, record
+
+ROLLED = Codegen(opt=2, passes=2)
+
+
+def unrolled_kernel(tree: Tree, function: Function, present: tuple[str, ...], dtype: np.dtype[Any]) -> Kernel:
+    """Straight-line code with the mechanism's numbers folded in. The disk cache spares tracing as well as compiling."""
+    made: list[Any] = []
+
+    def traced() -> Any:
+        if not made:
+            made.append(trace(lowered_for(tree, function), function, present))
+        return made[0]
+
+    def make_ir() -> str:
+        sizes, outputs, _ = traced()
+        return unrolled_ir(sizes, outputs, dtype=dtype, target=host())
+
+    key = ("unrolled", function.name, ",".join(present), dtype.name, tree.digest().hex())
+    module = compile_cached(key, make_ir)
+    inputs = [Port(name, _shape(tree, k)) for name, k in function.given(present).items()]
+    outputs = [
+        Port(name, traced()[2][name] if k == "dense" else _shape(tree, k)) for name, k in function.outputs.items()
+    ]
+    return Kernel(function.name, module, inputs, outputs, dtype=dtype)
+
+
+def rolled_kernel(tree: Tree, function: Function, present: tuple[str, ...], dtype: np.dtype[Any]) -> Kernel:
+    """Loops over the links, the same machine code for all mechanisms with the same joint types and shared constants."""
+    lowered = lowered_for(tree, function)
+    classes, codes = classify(lowered)
+    chain = bool(np.array_equal(lowered.parent, np.arange(-1, lowered.n - 1)))
+    given = function.given(present)
+    at_base = [name for name, k in function.outputs.items() if kind(k).per == "robot"]
+    program = record(lambda links: _run(links, function, given), classes, lowered.gravity.tolist(), chain, at_base)
+    layout = _layout(lowered, classes)
+    inputs = {name: kind(k) for name, k in given.items()}
+    outputs = {name: kind(k) for name, k in function.outputs.items()}
+    ir = rolled_ir(program, inputs, outputs, layout, host(), dtype)
+    module = compile_cached(("rolled", ir), lambda: ir, ROLLED)
+    context = _context(lowered, codes, program.columns, dtype)
+    ports = [[Port(n, _shape(tree, k)) for n, k in arrays.items()] for arrays in (given, function.outputs)]
+    return Kernel(function.name, module, *ports, dtype=dtype, links=lowered.n, context=context)
+
+
+def _shape(tree: Tree, kind_name: str) -> tuple[int, ...]:
+    return kind(kind_name).full_shape(tree.n, tree.nq, tree.nv)
+
+
+def _run(links: RolledLinks, function: Function, given: dict[str, str]) -> dict[str, Any]:
+    """Run the algorithm on symbolic links and name its outputs."""
+    fields: dict[str, Any] = {}
+    for name, kind_name in given.items():
+        k = kind(kind_name)
+        if k.per == "robot":
+            fields[name] = k.build([links.graph.input(name, i) for i in range(k.width)])
+        else:
+            fields[name] = InputField(links.graph, name, k)
+    result = function.algorithm(links, *[fields.get(name) for name in function.inputs])
+    results = result if isinstance(result, tuple) else (result,)
+    takes = [kind(k).take for k in function.outputs.values()]
+    return dict(zip(function.outputs, zip(results, takes, strict=True), strict=True))
+
+
+def _layout(lowered: Lowered, classes: Sequence[LinkClass]) -> Layout:
+    n = np.arange(lowered.n + 1)
+    widest = max(c.kind.nq for c in classes), max(c.kind.nv for c in classes)
+    return Layout(np.array_equal(lowered.q_start, n), np.array_equal(lowered.v_start, n), *widest)
+
+
+def _context(
+    lowered: Lowered, codes: Sequence[int], columns: Sequence[Sequence[str]], dtype: np.dtype[Any]
+) -> list[np.ndarray | int]:
+    """The table that :mod:`catena.kernels.rolled` describes."""
+    row = max(len(c) for c in columns)
+    constants = np.zeros((lowered.n, row), dtype)
+    for code, names in zip(codes, columns, strict=True):
+        rows = slice(None) if len(codes) == 1 else np.flatnonzero(lowered.kind == code)
+        for j, name in enumerate(names):
+            constants[rows, j] = _column(lowered, JOINT_TYPES[code].nv, name)[rows]
+    classes = np.searchsorted(np.array(codes), lowered.kind).astype(np.int8)
+    tables = [constants, _int64(lowered.parent), classes, _int64(lowered.q_start), _int64(lowered.v_start)]
+    return [*tables, lowered.n, int(lowered.q_start[-1]), int(lowered.v_start[-1])]
+
+
+def _int64(x: np.ndarray) -> np.ndarray:
+    return np.ascontiguousarray(x, dtype=np.int64)
+
+
+def _column(lowered: Lowered, nv: int, name: str) -> np.ndarray:
+    """A column of constants; A0, A1, … are the armatures of a joint's degrees of freedom."""
+    if name in lowered.constants:
+        return lowered.constants[name]
+    last = len(lowered.armature) - 1
+    return lowered.armature[np.minimum(lowered.v_start[:-1] + int(name[1:]), last)]

@@ -1,0 +1,373 @@
+"""Rolled kernels: the loops of a :class:`~catena.rolled.Program` as LLVM IR, for any number of links.
+
+Memory is ``fields[link + 1][slot][lane]``, the base first. ``context`` is a table of eight words: link constants (rows of scalars),
+parents, classes (one byte each), starts of q and of v, and the numbers of links, of coordinates and of speeds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from catena.kernels.emit import Block
+from catena.kernels.target import Target
+from catena.kinds import Kind
+from catena.rolled import CARRY, CONST, PARENT, SELF, Body, Loop, Program, Slot
+from catena.trace.fuse import fuse
+from catena.trace.graph import LEAF, Operand, live
+
+WORDS = ("constants", "parents", "classes", "q_start", "v_start", "links", "nq", "nv")
+"""The words of the context; the last three are numbers, the others addresses."""
+
+FUNCTION = 'nounwind "no-builtins" "no-stack-arg-probe"'
+
+
+@dataclass
+class Layout:
+    """How the arrays of one kind of mechanism are addressed: whether every joint has one coordinate and one speed."""
+
+    unit_q: bool
+    unit_v: bool
+    widest_q: int
+    widest_v: int
+
+    def per_link(self, kind: Kind) -> int:
+        """At most how many numbers of an array belong to one link."""
+        return kind.width * {"q": self.widest_q, "v": self.widest_v, "link": 1, "robot": 0}[kind.per]
+
+    def fixed(self, kind: Kind) -> int:
+        """How many numbers of an array belong to no link."""
+        return kind.width if kind.per == "robot" else 0
+
+
+@dataclass
+class Writer:
+    """Lines of one function, with names that are never used twice."""
+
+    lines: list[str] = field(default_factory=list)
+    count: int = 0
+
+    def new(self, text: str) -> str:
+        """A new value, defined by the right-hand side of an assignment."""
+        self.count += 1
+        name = f"%r{self.count}"
+        self.lines.append(f"  {name} = {text}")
+        return name
+
+    def put(self, line: str) -> None:
+        """A line that defines nothing."""
+        self.lines.append(f"  {line}")
+
+    def label(self, name: str) -> None:
+        """The start of a basic block."""
+        self.lines.append(f"{name}:")
+
+
+def rolled_ir(
+    program: Program, inputs: Mapping[str, Kind], outputs: Mapping[str, Kind], layout: Layout, target: Target, dtype: Any
+) -> str:
+    """The module: entry points ``batch`` and ``single`` as :mod:`catena.kernels.runtime` knows them."""
+    lanes, bits = target.lanes(dtype), 8 * dtype.itemsize
+    scalar = "double" if bits == 64 else "float"
+    sweeps = {W: _Sweeps(program, inputs, outputs, layout, target, dtype, scalar, W) for W in {1, lanes}}
+    arrays = [*inputs.values(), *outputs.values()]
+    slots = len(program.slots)
+    blocks = sum(layout.per_link(k) for k in arrays), sum(layout.fixed(k) for k in arrays)
+    fields = dtype.itemsize * slots
+    sizes = [
+        lanes * (fields + dtype.itemsize * (blocks[1] + len(arrays) * lanes)) + 64,
+        lanes * (fields + dtype.itemsize * blocks[0]),
+        fields + 64,
+        fields,
+    ]
+    operations = sum(len(live([*b.stores.values(), *b.carried.values()])) for loop in program.loops for b in loop.bodies)
+    parts = [
+        f"@lanes = dso_local constant i64 {lanes}",
+        f"@operations = dso_local constant i64 {max(1, operations // len(program.classes))}",
+        f"@scratch_bytes = dso_local constant [4 x i64] [{', '.join(f'i64 {x}' for x in sizes)}]",
+        *[s.function() for s in sweeps.values()],
+        _single(inputs, outputs),
+        _batch(inputs, outputs, lanes, scalar, dtype.itemsize),
+    ]
+    declarations = set().union(*[s.declarations for s in sweeps.values()])
+    return "\n".join([*sorted(declarations), *parts, ""])
+
+
+class _Sweeps:
+    """The function that runs all loops for W samples at once."""
+
+    def __init__(
+        self,
+        program: Program,
+        inputs: Mapping[str, Kind],
+        outputs: Mapping[str, Kind],
+        layout: Layout,
+        target: Target,
+        dtype: Any,
+        scalar: str,
+        W: int,
+    ) -> None:
+        self.program, self.inputs, self.outputs, self.layout = program, inputs, outputs, layout
+        self.target, self.dtype, self.scalar, self.W = target, dtype, scalar, W
+        self.T = scalar if W == 1 else f"<{W} x {scalar}>"
+        self.align = dtype.itemsize if W == 1 else dtype.itemsize * W
+        self.slots, self.row = len(program.slots), max([len(c) for c in program.columns], default=0)
+        self.declarations: set[str] = set()
+        self.w = Writer()
+
+    def function(self) -> str:
+        """The whole function."""
+        w = self.w
+        arguments = [f"%in.{name}" for name in self.inputs] + [f"%out.{name}" for name in self.outputs]
+        pointers = ", ".join(f"ptr noalias {name}" for name in arguments)
+        w.label("entry")
+        for i, word in enumerate(WORDS):
+            kind = "i64" if word in ("links", "nq", "nv") else "ptr"
+            w.put(f"%{word}.at = getelementptr i64, ptr %context, i64 {i}")
+            w.put(f"%{word} = load {kind}, ptr %{word}.at")
+        w.put("%last = sub i64 %links, 1")
+        for slot, x in self.program.base.items():
+            self._store(self._at("%fields", str(self.program.slots[slot])), self._number(x))
+        w.put("br label %loop0.start")
+        for number, loop in enumerate(self.program.loops):
+            self._loop(number, loop)
+        w.label(f"loop{len(self.program.loops)}.start")
+        for name, wanted in self.program.results.items():
+            for i, slot in enumerate(wanted):
+                value = self._load(self._at("%fields", str(self.program.slots[slot])))
+                self._store(self._at(f"%out.{name}", str(i)), value)
+        w.put("ret void")
+        body = "\n".join(w.lines)
+        head = f"define internal void @sweeps{self.W}(ptr noalias %context, {pointers}, ptr noalias %fields) {FUNCTION}"
+        return f"{head} {{\n{body}\n}}"
+
+    def _at(self, base: str, index: str, element: str | None = None) -> str:
+        return self.w.new(f"getelementptr inbounds {element or self.T}, ptr {base}, i64 {index}")
+
+    def _load(self, at: str) -> str:
+        return self.w.new(f"load {self.T}, ptr {at}, align {self.align}")
+
+    def _store(self, at: str, value: str) -> None:
+        self.w.put(f"store {self.T} {value}, ptr {at}, align {self.align}")
+
+    def _block(self) -> Block:
+        return Block(self.target, self.dtype, self.W)
+
+    def _number(self, x: float) -> str:
+        return self._block().operand(x)
+
+    def _loop(self, number: int, loop: Loop) -> None:
+        w, name, up = self.w, f"loop{number}", loop.direction > 0
+        w.label(f"{name}.start")
+        w.put(f"%{name}.any = icmp sgt i64 %links, 0")
+        w.put(f"br i1 %{name}.any, label %{name}.turn, label %loop{number + 1}.start")
+        w.label(f"{name}.turn")
+        w.put(f"%{name}.k = phi i64 [{'0' if up else '%last'}, %{name}.start], [%{name}.next, %{name}.end]")
+        carried = sorted(loop.start)
+        for i, slot in enumerate(carried):
+            start = self._number(float(loop.start[slot]))
+            w.put(f"%{name}.c{i} = phi {self.T} [{start}, %{name}.start], [%{name}.d{i}, %{name}.end]")
+        here = self._places(name, loop, number)
+        ends = self._bodies(name, loop, here, carried)
+        w.label(f"{name}.end")
+        for i, slot in enumerate(carried):
+            w.put(f"%{name}.d{i} = phi {self.T} " + ", ".join(f"[{values[slot]}, %{label}]" for label, values in ends))
+        w.put(f"%{name}.next = add i64 %{name}.k, {loop.direction}")
+        w.put(f"%{name}.more = icmp {'slt' if up else 'sge'} i64 %{name}.next, {'%links' if up else '0'}")
+        w.put(f"br i1 %{name}.more, label %{name}.turn, label %{name}.done")
+        w.label(f"{name}.done")
+        if not up:
+            self._arrived(name, carried)
+        w.put(f"br label %loop{number + 1}.start")
+
+    def _arrived(self, name: str, carried: Sequence[Slot]) -> None:
+        """What was carried to the base is added to what the base holds, where somebody asks for it."""
+        wanted = {slot for slots in self.program.results.values() for slot in slots}
+        for i, slot in enumerate(carried):
+            if slot in wanted:
+                at = self._at("%fields", str(self.program.slots[slot]))
+                self._store(at, self.w.new(f"fadd {self.T} {self._load(at)}, %{name}.d{i}"))
+
+    def _places(self, name: str, loop: Loop, number: int) -> dict[str, str]:
+        """Where this turn finds constants, fields, inputs and outputs."""
+        w, k = self.w, f"%{name}.k"
+        here = {CONST: self._at("%constants", w.new(f"mul i64 {k}, {self.row}"), self.scalar)}
+        own = w.new(f"add i64 {k}, 1")
+        here[SELF] = self._at("%fields", w.new(f"mul i64 {own}, {self.slots}"))
+        if self.program.chain:
+            above = k
+        else:
+            parent = w.new(f"load i64, ptr {self._at('%parents', k, 'i64')}")
+            above = w.new(f"add i64 {parent}, 1")
+        here[PARENT] = self._at("%fields", w.new(f"mul i64 {above}, {self.slots}"))
+        starts = {"link": k, "robot": "0"}
+        for space, unit in (("q", self.layout.unit_q), ("v", self.layout.unit_v)):
+            starts[space] = k if unit else w.new(f"load i64, ptr {self._at(f'%{space}_start', k, 'i64')}")
+        for prefix, arrays in (("in", self.inputs), ("out", self.outputs)):
+            for array, kind in arrays.items():
+                index = starts[kind.per] if kind.width == 1 else w.new(f"mul i64 {starts[kind.per]}, {kind.width}")
+                here[f"{prefix}:{array}"] = self._at(f"%{prefix}.{array}", index)
+        return here
+
+    def _bodies(
+        self, name: str, loop: Loop, here: Mapping[str, str], carried: Sequence[Slot]
+    ) -> list[tuple[str, dict[Slot, str]]]:
+        """The bodies of a loop, one for each class; returns the label that each ends with and what it carries on."""
+        w = self.w
+        labels = [f"{name}.body{i}" for i in range(len(loop.bodies))]
+        if len(labels) > 1:
+            code = w.new(f"load i8, ptr {self._at('%classes', f'%{name}.k', 'i8')}")
+            cases = " ".join(f"i8 {i}, label %{label}" for i, label in enumerate(labels[1:], 1))
+            w.put(f"switch i8 {code}, label %{labels[0]} [ {cases} ]")
+        else:
+            w.put(f"br label %{labels[0]}")
+        ends = []
+        for number, (label, body) in enumerate(zip(labels, loop.bodies, strict=True)):
+            w.label(label)
+            ends.append((label, self._body(name, body, here, carried, self.program.columns[number])))
+            w.put(f"br label %{name}.end")
+        return ends
+
+    def _body(
+        self, name: str, body: Body, here: Mapping[str, str], carried: Sequence[Slot], columns: Sequence[str]
+    ) -> dict[Slot, str]:
+        values: list[Operand] = [*body.stores.values(), *body.carried.values()]
+        values = fuse(values) if self.target.has_fma else values
+        block = self._block()
+        nodes = live(values)
+        for node in nodes:
+            if node.op == LEAF:
+                block.values[node.id] = self._leaf(name, *node.args, here, carried, columns)
+        block.run([node for node in nodes if node.op != LEAF], self.w)
+        self.declarations |= block.declarations
+        texts = [block.operand(x) for x in values]
+        for (array, index), text in zip(body.stores, texts, strict=False):
+            place = here[array]
+            at = self.program.slots[index] if array in (SELF, PARENT) else index
+            self._store(self._at(place, str(at)), text)
+        return dict(zip(body.carried, texts[len(body.stores) :], strict=True))
+
+    def _leaf(
+        self, name: str, array: str, index: Any, here: Mapping[str, str], carried: Sequence[Slot], columns: Sequence[str]
+    ) -> str:
+        if array == CARRY:
+            return f"%{name}.c{carried.index(index)}"
+        if array == CONST:
+            at = self._at(here[CONST], str(columns.index(index)), self.scalar)
+            value = self.w.new(f"load {self.scalar}, ptr {at}")
+            return value if self.W == 1 else self._splat(value)
+        if array in (SELF, PARENT):
+            return self._load(self._at(here[array], str(self.program.slots[index])))
+        return self._load(self._at(here[f"in:{array}"], str(index)))
+
+    def _splat(self, value: str) -> str:
+        first = self.w.new(f"insertelement {self.T} poison, {self.scalar} {value}, i64 0")
+        return self.w.new(f"shufflevector {self.T} {first}, {self.T} poison, <{self.W} x i32> zeroinitializer")
+
+
+def _pointers(w: Writer, table: str, names: Sequence[str]) -> list[str]:
+    return [w.new(f"load ptr, ptr {w.new(f'getelementptr ptr, ptr {table}, i64 {i}')}") for i, _ in enumerate(names)]
+
+
+def _single(inputs: Mapping[str, Kind], outputs: Mapping[str, Kind]) -> str:
+    w = Writer()
+    rows = _pointers(w, "%inputs", list(inputs)) + _pointers(w, "%outputs", list(outputs))
+    arguments = ", ".join(f"ptr {row}" for row in rows)
+    w.put(f"call void @sweeps1(ptr %context, {arguments}, ptr %scratch)")
+    w.put("ret void")
+    body = "\n".join(w.lines)
+    head = f"define dso_local void @single(ptr %context, ptr %inputs, ptr %outputs, ptr %scratch) {FUNCTION}"
+    return f"{head} {{\nentry:\n{body}\n}}"
+
+
+def _width(w: Writer, kind: Kind) -> str:
+    """The number of scalars in a row of an array."""
+    if kind.per == "robot":
+        return str(kind.width)
+    count = {"q": "%nq", "v": "%nv", "link": "%links"}[kind.per]
+    return count if kind.width == 1 else w.new(f"mul i64 {count}, {kind.width}")
+
+
+def _batch(inputs: Mapping[str, Kind], outputs: Mapping[str, Kind], W: int, scalar: str, size: int) -> str:
+    """Take W samples at a time, the last one repeated where there are fewer, through blocks ``[component][lane]``."""
+    w, T = Writer(), f"<{W} x {scalar}>"
+    w.label("entry")
+    for i, word in ((5, "links"), (6, "nq"), (7, "nv")):
+        w.put(f"%{word}.at = getelementptr i64, ptr %context, i64 {i}")
+        w.put(f"%{word} = load i64, ptr %{word}.at")
+    w.put("%stop = add i64 %first, %count")
+    w.put("%final = sub i64 %stop, 1")
+    rows_in, rows_out = _pointers(w, "%inputs", list(inputs)), _pointers(w, "%outputs", list(outputs))
+    strides = [
+        w.new(f"load i64, ptr {w.new(f'getelementptr i64, ptr %row_strides, i64 {i}')}") for i, _ in enumerate(inputs)
+    ]
+    widths = [_width(w, kind) for kind in (*inputs.values(), *outputs.values())]
+    at, blocks = "%scratch", []
+    for width in widths:
+        blocks.append(at)
+        at = w.new(f"getelementptr {T}, ptr {at}, i64 {width}")
+    fields = at
+    w.put("br label %group")
+    w.label("group")
+    w.put("%sample = phi i64 [%first, %entry], [%sample.next, %group.end]")
+    lanes = []
+    for lane in range(W):
+        i = w.new(f"add i64 %sample, {lane}")
+        over = w.new(f"icmp sgt i64 {i}, %final")
+        lanes.append(w.new(f"select i1 {over}, i64 %final, i64 {i}"))
+    for number, (row, stride, width) in enumerate(zip(rows_in, strides, widths, strict=False)):
+        starts = [
+            w.new(f"getelementptr {scalar}, ptr {row}, i64 {w.new(f'mul i64 {lane}, {stride}')}") for lane in lanes
+        ]
+        with_loop = _Loop(w, f"in{number}", width)
+        value = "poison"
+        for lane, start in enumerate(starts):
+            x = w.new(f"load {scalar}, ptr {w.new(f'getelementptr {scalar}, ptr {start}, i64 {with_loop.i}')}")
+            value = w.new(f"insertelement {T} {value}, {scalar} {x}, i64 {lane}")
+        w.put(f"store {T} {value}, ptr {w.new(f'getelementptr {T}, ptr {blocks[number]}, i64 {with_loop.i}')}")
+        with_loop.close()
+    arguments = ", ".join(f"ptr {block}" for block in blocks)
+    w.put(f"call void @sweeps{W}(ptr %context, {arguments}, ptr {fields})")
+    for number, (row, width) in enumerate(zip(rows_out, widths[len(inputs) :], strict=True)):
+        starts = [w.new(f"getelementptr {scalar}, ptr {row}, i64 {w.new(f'mul i64 {lane}, {width}')}") for lane in lanes]
+        with_loop = _Loop(w, f"out{number}", width)
+        block = blocks[len(inputs) + number]
+        value = w.new(f"load {T}, ptr {w.new(f'getelementptr {T}, ptr {block}, i64 {with_loop.i}')}")
+        for lane, start in enumerate(starts):
+            x = w.new(f"extractelement {T} {value}, i64 {lane}")
+            w.put(f"store {scalar} {x}, ptr {w.new(f'getelementptr {scalar}, ptr {start}, i64 {with_loop.i}')}")
+        with_loop.close()
+    w.put("br label %group.end")
+    w.label("group.end")
+    w.put(f"%sample.next = add i64 %sample, {W}")
+    w.put("%more = icmp slt i64 %sample.next, %stop")
+    w.put("br i1 %more, label %group, label %end")
+    w.label("end")
+    w.put("ret void")
+    body = "\n".join(w.lines)
+    return (
+        "define dso_local void @batch(ptr %context, ptr %inputs, ptr %row_strides, ptr %outputs, ptr %scratch, "
+        f"i64 %first, i64 %count) {FUNCTION} {{\n{body}\n}}"
+    )
+
+
+class _Loop:
+    """A loop over i from 0 to a width that may be zero; the lines until `close` are its body."""
+
+    def __init__(self, w: Writer, name: str, width: str) -> None:
+        self.w, self.name, self.width, self.i = w, name, width, f"%{name}.i"
+        w.put(f"br label %{name}.before")
+        w.label(f"{name}.before")
+        w.put(f"br label %{name}.test")
+        w.label(f"{name}.test")
+        w.put(f"{self.i} = phi i64 [0, %{name}.before], [%{name}.next, %{name}.body]")
+        w.put(f"%{name}.more = icmp slt i64 {self.i}, {width}")
+        w.put(f"br i1 %{name}.more, label %{name}.body, label %{name}.done")
+        w.label(f"{name}.body")
+
+    def close(self) -> None:
+        """Go round again, or on."""
+        self.w.put(f"%{self.name}.next = add i64 {self.i}, 1")
+        self.w.put(f"br label %{self.name}.test")
+        self.w.label(f"{self.name}.done")

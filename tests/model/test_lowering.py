@@ -1,0 +1,98 @@
+"""Lowering passes change frames and parameters, never the joint-space dynamics."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import catena
+from catena.engine import evaluate, lowered_for, trace
+from catena.functions import FD4, INVERSE_DYNAMICS, MASS_MATRIX
+from catena.kinds import Function
+from catena.model.joints import BY_NAME
+from catena.model.lowered import Frames, lower
+from catena.model.placement import factored
+from catena.robots import path
+from catena.trace.graph import live
+
+MOVING = [name for name in BY_NAME if name != "fixed"]
+
+
+def with_passes(function: Function, *, regroup: bool, choose: bool) -> Function:
+    return Function(function.name, function.algorithm, function.inputs, function.outputs, function.optional, regroup, choose)
+
+
+def mass_matrix(tree, q, **passes):
+    return evaluate(tree, with_passes(MASS_MATRIX, **passes), {"q": q})["M"].astype(float)
+
+
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("passes", [{"regroup": True, "choose": False}, {"regroup": False, "choose": True}])
+def test_each_pass_leaves_the_mass_matrix_as_it_is(seed, passes):
+    robot = catena.random_tree(seed, 9, joint_types=MOVING, branching=0.4)
+    q = robot.random_configuration(seed)
+    plain = mass_matrix(robot.tree, q, regroup=False, choose=False)
+    lowered = mass_matrix(robot.tree, q, **passes)
+    np.testing.assert_allclose(lowered, plain, atol=1e-12 * np.abs(plain).max())
+
+
+def test_each_pass_saves_operations():
+    robot = catena.load(path("seven_dof_arm"))
+
+    def operations(**passes):
+        function = with_passes(FD4, **passes)
+        outputs = trace(lowered_for(robot.tree, function), function)[1]
+        return sum(node.op in ("add", "sub", "mul", "div") for node in live(outputs["a"]))
+
+    plain = operations(regroup=False, choose=False)
+    assert operations(regroup=True, choose=False) < plain
+    assert operations(regroup=True, choose=True) <= operations(regroup=True, choose=False)
+
+
+def test_regrouping_empties_what_a_revolute_joint_cannot_feel():
+    robot = catena.random_tree(3, 8, joint_types=["revolute"])
+    constants = lower(robot.tree).constants
+    for name in ("m", "hz", "Iyy"):
+        assert np.all(constants[name] == 0)
+
+
+def rotation_z(c, s):
+    return np.array([[c, -s, 0], [s, c, 0], [0, 0, 1]])
+
+
+def rotation_x(c, s):
+    return np.array([[1, 0, 0], [0, c, -s], [0, s, c]])
+
+
+@pytest.mark.parametrize("tilt", [0.0, 1e-13, 1e-7, 1e-3, 0.3, np.pi / 2, 3.0, np.pi])
+@pytest.mark.parametrize("seed", range(5))
+def test_a_factored_placement_is_the_placement(tilt, seed):
+    rng = np.random.default_rng(seed)
+    theta, phi = rng.uniform(-np.pi, np.pi, 2)
+    R = rotation_z(np.cos(theta), np.sin(theta)) @ rotation_x(np.cos(tilt), np.sin(tilt)) @ rotation_z(np.cos(phi), np.sin(phi))
+    p = rng.standard_normal(3)
+    f = factored(R, p)
+    first, tilted, last = rotation_z(f["ct"], f["st"]), rotation_x(f["ca"], f["sa"]), rotation_z(f["cp"], f["sp"])
+    np.testing.assert_allclose(first @ tilted @ last, R, atol=4e-15)
+    origin = first @ (np.array([f["a"], f["b"], f["d"]]) + tilted @ [0, 0, f["r"]])
+    np.testing.assert_allclose(origin, p, atol=1e-13)
+    assert max(abs(f[name]) for name in "abdr") < 50 * np.linalg.norm(p), "a common normal far away would cost digits"
+
+
+def test_wrenches_in_user_frames_survive_the_change_of_frames():
+    robot = catena.random_tree(5, 7, joint_types=MOVING, branching=0.3)
+    rng = np.random.default_rng(5)
+    q, v, a = robot.random_configuration(rng), rng.standard_normal(robot.nv), rng.standard_normal(robot.nv)
+    f_ext = rng.standard_normal((robot.tree.n, 6))
+    values = {"q": q, "v": v, "a": a, "f_ext": f_ext}
+    results = [
+        evaluate(robot.tree, with_passes(INVERSE_DYNAMICS, regroup=passes, choose=passes), values)["tau"].astype(float)
+        for passes in (False, True)
+    ]
+    np.testing.assert_allclose(results[0], results[1], atol=1e-12 * np.abs(results[0]).max())
+
+
+def test_aligned_frames_have_joint_axes_along_z():
+    robot = catena.random_tree(1, 6, joint_types=["revolute", "prismatic"])
+    frames = Frames.aligned(robot.tree)
+    np.testing.assert_allclose(frames.rotation[:, :, 2], [joint.axis for joint in robot.joints], atol=1e-15)
