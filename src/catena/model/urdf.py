@@ -9,13 +9,14 @@ ros2_control, calibration, safety controllers) is passed over.
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections import defaultdict
 from math import cos, sin
 from typing import Any
 
 from catena.errors import LoadError
 from catena.model.meshes import MeshReference
 from catena.model.parts import JointPart, LinkPart, Mimic
+from catena.model.topology import listed
 from catena.model.xml import Document, Element, FieldError, elements, shorten
 
 Vector = tuple[float, float, float]
@@ -47,6 +48,7 @@ class UrdfParts:
         self.links: list[LinkPart] = []
         self.joints: list[JointPart] = []
         self.warnings: list[str] = []
+        self._odd: defaultdict[str, list[str]] = defaultdict(list)  # what is odd -> the names it is odd in
         self._read()
 
     def _read(self) -> None:
@@ -63,22 +65,10 @@ class UrdfParts:
             elif element.tag.startswith("xacro:"):
                 raise self.document.error(f"<{shorten(element.tag)}>: expand the file with xacro first", element.line)
             elif element.tag not in IGNORED:
-                self.warnings.append(f"line {element.line}: <{shorten(element.tag)}> is not part of URDF; passed over")
+                self._odd["elements that are not part of URDF, passed over"].append(shorten(element.tag))
         if not self.links:
             raise self.document.error("the <robot> has no links; expected at least one <link>", root.line)
-        self._drop_lost_mimics()
-
-    def _drop_lost_mimics(self) -> None:
-        """Real files have joints that mimic one that does not exist or was made fixed: their rule is dropped."""
-        masters = {joint.name for joint in self.joints if joint.type != "fixed"}
-        for i, joint in enumerate(self.joints):
-            if joint.mimic is not None and joint.mimic.master not in masters:
-                self.joints[i] = replace(joint, mimic=None)
-                if joint.type != "fixed":
-                    lost = shorten(joint.mimic.master)
-                    self.warnings.append(
-                        f"joint {joint.name!r}: mimics {lost!r}, which is not a moving joint; rule dropped"
-                    )
+        self.warnings += [f"{what}: {listed(names)}" for what, names in self._odd.items()]
 
     def _guarded(self, element: Element, read: Any, what: str) -> None:
         """Reads one link or joint; whatever is wrong in it is reported with its name and line."""
@@ -103,7 +93,7 @@ class UrdfParts:
         rotation, com = _pose(inertial)
         inertia = inertial.child("inertia")
         if inertia is None:
-            self.warnings.append(f"link {name!r}: no <inertia> beside its <mass>; taken as a point mass")
+            self._odd["links with a <mass> but no <inertia>, taken as point masses"].append(name)
             return mass.number("value"), com, ZEROS
         xx, yy, zz = (inertia.number(key) for key in ("ixx", "iyy", "izz"))
         xy, xz, yz = (inertia.number(key, 0.0) for key in ("ixy", "ixz", "iyz"))
@@ -144,7 +134,7 @@ class UrdfParts:
                 effort_limit=effort,
                 damping=damping,
                 friction=friction,
-                mimic=_mimic(element.child("mimic")),
+                mimic=self._mimic(name, kind, element.child("mimic")),
             )
         )
 
@@ -154,14 +144,21 @@ class UrdfParts:
             return None, None, None, None
         if limit is None:
             if kind != "continuous":
-                self.warnings.append(f"joint {name!r}: {kind}, but has no <limit>; taken as unlimited")
+                self._odd[f"{kind} joints without a <limit>, taken as unlimited"].append(name)
             return None, None, None, None
         velocity, effort = (limit.number(key) if key in limit.attributes else None for key in ("velocity", "effort"))
         if kind == "continuous":
             return None, None, velocity, effort
         if "lower" not in limit.attributes and "upper" not in limit.attributes:
-            self.warnings.append(f"joint {name!r}: <limit> without lower and upper leaves it no range (both are 0)")
+            self._odd["joints whose <limit> has neither lower nor upper, which leaves them no range"].append(name)
         return limit.number("lower", 0.0), limit.number("upper", 0.0), velocity, effort
+
+    def _mimic(self, name: str, kind: str, mimic: Element | None) -> Mimic | None:
+        """The joint that this one should follow."""
+        if mimic is None or kind == "fixed":
+            return None
+        self._odd["mimic joints, loaded as independent joints (robot.tree.mimic has the rules)"].append(name)
+        return Mimic(mimic.text("joint"), mimic.number("multiplier", 1.0), mimic.number("offset", 0.0))
 
 
 def _link_name(joint: Element, role: str) -> str:
@@ -175,13 +172,6 @@ def _link_name(joint: Element, role: str) -> str:
 def _axis(kind: str, axis: Element | None) -> Vector:
     """The joint's axis; (1, 0, 0) where none is given or none matters."""
     return X_AXIS if axis is None or kind in ("fixed", "free") else axis.vector("xyz", X_AXIS)
-
-
-def _mimic(mimic: Element | None) -> Mimic | None:
-    """The joint that this one should follow."""
-    if mimic is None:
-        return None
-    return Mimic(mimic.text("joint"), mimic.number("multiplier", 1.0), mimic.number("offset", 0.0))
 
 
 def _dynamics(dynamics: Element | None) -> tuple[float, float]:

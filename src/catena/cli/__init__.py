@@ -1,0 +1,50 @@
+"""The command line, `catena`: one file per command in this package, loaded when it is called.
+
+A command `name` is the object `command` of the module `catena.cli.name`; modules that start with "_" are not commands.
+Input that Catena refuses ends with exit code 2 and one line on stderr.
+"""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+from typing import Any
+
+import click
+
+from catena.errors import CatenaError
+
+
+class Commands(click.Group):
+    """The commands found in this package."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Names of all commands, sorted."""
+        return sorted(module.name for module in pkgutil.iter_modules(__path__) if not module.name.startswith("_"))
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """The command called `cmd_name`, its module imported only now."""
+        if cmd_name not in self.list_commands(ctx):
+            return None
+        command: click.Command = importlib.import_module(f"{__name__}.{cmd_name}").command
+        return command
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Runs the command; a CatenaError becomes one line and exit code 2."""
+        try:
+            return super().invoke(ctx)
+        except CatenaError as error:
+            click.echo(f"catena: {printable(str(error))}", err=True)
+            ctx.exit(2)
+
+
+def printable(text: str) -> str:
+    """`text` on one line, with whatever could steer a terminal replaced."""
+    line = text.replace("\n", " ")
+    return "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in line)
+
+
+@click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(package_name="catena", prog_name="catena")
+def main() -> None:
+    """O(n) dynamics of rigid-body trees."""

@@ -1,0 +1,170 @@
+"""`catena info FILE`: what a model is; its tree, masses, joints, limits and warnings."""
+
+from __future__ import annotations
+
+import json
+import math
+import sys
+from typing import Any
+
+import click
+import numpy as np
+from rich import box
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from catena.cli import printable
+from catena.load import Base, load_document
+from catena.model import describe
+from catena.model.views import JointView
+from catena.model.xml import MAX_BYTES, Document, open_document
+from catena.robot import Robot
+
+_COLUMNS = {
+    "max. speed": "velocity_limit",
+    "max. effort": "effort_limit",
+    "damping": "damping",
+    "friction": "friction",
+    "armature": "armature",
+}
+_PER_COORDINATE = ("lower", "upper", *_COLUMNS.values())
+
+
+@click.command()
+@click.argument("file")
+@click.option("--base", type=click.Choice(["fixed", "floating"]), default="fixed", show_default=True)
+@click.option("--json", "as_json", is_flag=True, help="Everything, for programs; no number is rounded.")
+@click.option("--lines", type=click.IntRange(min=0), default=60, show_default=True, help="Joints shown at most.")
+def command(file: str, base: Base, as_json: bool, lines: int) -> None:
+    """Show the robot in FILE, a URDF or MJCF file ("-" reads it from standard input)."""
+    robot = load_document(_document(file), base)
+    if as_json:
+        click.echo(json.dumps(as_dictionary(robot), indent=2, allow_nan=False))
+    else:
+        show(robot, Console(highlight=False), lines)
+
+
+def _document(file: str) -> Document:
+    if file != "-":
+        return open_document(file)
+    return open_document(sys.stdin.buffer.read(MAX_BYTES + 1), name="standard input")
+
+
+def show(robot: Robot, console: Console, lines: int) -> None:
+    """Prints the tree, a table of the joints with what they carry, frames and warnings."""
+    title, *rows = (_printable_row(row) for row in describe.text(robot.tree, lines).split("\n"))
+    console.print(Text(title, style="bold"))
+    gravity = ", ".join(f"{x:g}" for x in robot.gravity)
+    console.print(
+        Text(f"gravity ({gravity}) m/s²; {robot.tree.base_mass:.6g} kg bolted to the base {robot.base_name!r}")
+    )
+    for row in rows:
+        console.print(Text(row), soft_wrap=True)
+    if robot.tree.n and lines:
+        console.print(_joint_table(robot, lines))
+    if robot.frames:
+        console.print(Text(f"fixed frames ({len(robot.frames):,}): {_some(list(robot.frames))}"), soft_wrap=True)
+    for warning in robot.warnings[:lines]:
+        console.print(Text(f"warning: {printable(warning)}", style="yellow"), soft_wrap=True)
+    if len(robot.warnings) > lines:
+        console.print(Text(f"… and {len(robot.warnings) - lines:,} more warnings", style="yellow"))
+
+
+def _joint_table(robot: Robot, lines: int) -> Table:
+    """What the tree does not show: where each joint is in q, and those of its numbers that any joint has."""
+    joints = robot.joints[:lines]
+    columns = {heading: [_number(getattr(joint, field)) for joint in joints] for heading, field in _COLUMNS.items()}
+    columns = {heading: cells for heading, cells in columns.items() if set(cells) - {"0", "–"}}
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1))
+    table.add_column("joint", overflow="fold")
+    for heading in ("q", *columns):
+        table.add_column(heading, justify="right", no_wrap=True)
+    for row, joint in enumerate(joints):
+        start, stop = joint.q_slice.start, joint.q_slice.stop
+        where = str(start) if stop == start + 1 else f"{start}:{stop}"
+        table.add_row(Text(printable(joint.name)), where, *(cells[row] for cells in columns.values()))
+    if robot.tree.n > lines:
+        table.add_row(f"… {robot.tree.n - lines:,} more")
+    return table
+
+
+def _number(value: Any) -> str:
+    """One number, or one for all coordinates if they are equal; a dash where there is no limit."""
+    values = np.atleast_1d(value)
+    if not np.all(values == values[0]):
+        return "…"
+    return f"{values[0]:.4g}" if np.isfinite(values[0]) else "–"
+
+
+def _printable_row(row: str) -> str:
+    """A row of the tree without what could steer a terminal, its margin kept."""
+    body = row.lstrip(" ")
+    return " " * (len(row) - len(body)) + printable(body)
+
+
+def _some(names: list[str], most: int = 12) -> str:
+    shown = ", ".join(printable(name) for name in names[:most])
+    return f"{shown}, …" if len(names) > most else shown
+
+
+def as_dictionary(robot: Robot) -> dict[str, Any]:
+    """Everything about the robot in JSON's types; null stands for "unlimited"."""
+    tree = robot.tree
+    return {
+        "name": robot.name,
+        "nq": robot.nq,
+        "nv": robot.nv,
+        "total_mass": robot.total_mass,
+        "gravity": robot.gravity.tolist(),
+        "base": {
+            "name": robot.base_name,
+            "mass": tree.base_mass,
+            "com": tree.base_com.tolist(),
+            "inertia": tree.base_inertia.tolist(),
+        },
+        "links": [
+            {
+                "name": link.name,
+                "parent": link.parent,
+                "joint": link.joint.name,
+                "mass": link.mass,
+                "com": link.com.tolist(),
+                "inertia": link.inertia.tolist(),
+            }
+            for link in robot.links
+        ],
+        "joints": [_joint_dictionary(joint) for joint in robot.joints],
+        "frames": {
+            name: {
+                "link": tree.link_names[frame.link] if frame.link >= 0 else robot.base_name,
+                "rotation": frame.rotation.tolist(),
+                "position": frame.position.tolist(),
+            }
+            for name, frame in robot.frames.items()
+        },
+        "mimic": {name: rule._asdict() for name, rule in tree.mimic.items()},
+        "warnings": list(robot.warnings),
+    }
+
+
+def _joint_dictionary(joint: JointView) -> dict[str, Any]:
+    return {
+        "name": joint.name,
+        "type": joint.type,
+        "parent": joint.parent,
+        "child": joint.child,
+        "axis": None if joint.axis is None else joint.axis.tolist(),
+        "rotation": joint.rotation.tolist(),
+        "position": joint.position.tolist(),
+        "q": [joint.q_slice.start, joint.q_slice.stop],
+        "v": [joint.v_slice.start, joint.v_slice.stop],
+        **{field: _finite(getattr(joint, field)) for field in _PER_COORDINATE},
+    }
+
+
+def _finite(value: Any) -> Any:
+    """A number or a list of them, null where infinite."""
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    return [_finite(float(x)) for x in value]
