@@ -47,6 +47,28 @@ def forward_dynamics(links: Links, q: Field, v: Field, tau: Field, f_ext: Field 
     return vdot
 
 
+def solve(links: Links, q: Field, x: Field) -> Field:
+    """I⁻¹ x by (24): the accelerations that torques x cause in a mechanism at rest without gravity. O(n)."""
+    Bt, pt, M, psi, eta, tau_tilde, mu, y = links.fields("Bt pt M psi eta tau_tilde mu y")
+    mu[links.base] = Motion.zero()
+    for i in links.base_to_tip():
+        Bt[i], pt[i] = i.joint(q[i])
+        M[i], eta[i] = i.M.articulated, Force.zero()
+    for i in links.tip_to_base():
+        psi_i = M[i] @ pt[i].T  # (32)
+        m = (pt[i] @ psi_i).plus_diagonal(i.armature)  # (32)
+        psi[i] = psi_i @ m.inv  # (33)
+        tau_hat = x[i] - pt[i] @ eta[i]  # (36)
+        tau_tilde[i] = m.inv @ tau_hat
+        M[i.parent] += Bt[i].congruence(M[i] - psi_i @ psi[i].T)  # (35)
+        eta[i.parent] += Bt[i] @ (psi[i] @ tau_hat + eta[i])  # (37)
+    for i in links.base_to_tip():
+        mu_in = Bt[i].T @ mu[i.parent]  # (39)
+        y[i] = tau_tilde[i] - psi[i].T @ mu_in  # (38)
+        mu[i] = pt[i].T @ y[i] + mu_in
+    return y
+
+
 def factors(links: Links, q: Field) -> tuple[Field, Field]:
     """ψ̂ (33), six numbers for each degree of freedom in the link's own frame, and the blocks m̂ (32) of D."""
     Bt, pt, M, m, psi = links.fields("Bt pt M m psi")
@@ -118,6 +140,7 @@ FORWARD_DYNAMICS = Function(
     {"vdot": "v"},
     optional=("f_ext",),
 )
+SOLVE = Function("udu/solve", solve, {"q": "q", "x": "v"}, {"y": "v"})
 FACTORS = Function("udu/factors", factors, {"q": "q"}, {"psi": "axes", "m": "small"})
 U_TIMES = Function("udu/U_times", U_times, _ACTION, {"y": "v"})
 U_SOLVE = Function("udu/U_solve", U_solve, _ACTION, {"y": "v"})

@@ -1,0 +1,79 @@
+"""The decoupled natural orthogonal complement: Saha (1995), sections 2 and 3.
+
+All twists of a mechanism are t = T θ̇ with T = T_l T_d (8): T_d holds what each joint adds, T_l carries it outwards.
+Premultiplying the Newton-Euler equations of the free links by Tᵀ = T_dᵀ T_lᵀ removes the bearings' forces, and with
+T_l a sweep to the tips and T_lᵀ a sweep to the base that is inverse dynamics in O(n).
+"""
+
+from __future__ import annotations
+
+from catena.kinds import Function
+from catena.spatial import Motion, Vec3
+from catena.spatial.pose import Pose
+from catena.spatial.rates import Rates
+from catena.sweeps import Field, Links
+
+
+def inverse_dynamics(links: Links, q: Field, v: Field, a: Field, f_ext: Field | None = None) -> Field:
+    """The joint torques τ = T_dᵀ T_lᵀ w, where w are the inertia forces of the free links moving as the joints ask. O(n)."""
+    return _torques(links, q, v, a, f_ext)
+
+
+def bias(links: Links, q: Field, v: Field, f_ext: Field | None = None) -> Field:
+    """The torques that hold every joint's acceleration at zero: Coriolis, centrifugal, gravity and link wrenches. O(n)."""
+    return _torques(links, q, v, None, f_ext)
+
+
+def _torques(links: Links, q: Field, v: Field, a: Field | None, f_ext: Field | None) -> Field:
+    Bt, pt, t, w, tau = links.fields("Bt pt t w tau")
+    t[links.base] = Rates(Vec3.zero(), Vec3.zero(), -links.gravity.linear)
+    for i in links.base_to_tip():
+        Bt[i], pt[i] = i.joint(q[i])
+        rate = i.kind.axes_rate(q[i], v[i])
+        if a is not None:
+            rate = rate + pt[i].T @ a[i]
+        t[i] = t[i.parent].through(Bt[i]).joined(pt[i], v[i], rate)  # (3) and its rate
+        w[i] = t[i].wrench(i.M)  # Newton and Euler's equations of the free link
+        if f_ext is not None:
+            w[i] = w[i] - i.frame @ f_ext[i]
+    for i in links.tip_to_base():
+        tau[i] = pt[i] @ w[i]  # T_dᵀ
+        if a is not None:
+            tau[i] = tau[i] + i.armature * a[i]
+        w[i.parent] += Bt[i] @ w[i]  # T_lᵀ
+    return tau
+
+
+def poses_and_axes(links: Links, q: Field) -> tuple[Field, Field, Field]:
+    """Rotation and origin of each link's frame, and for each degree of freedom its twist about the base's origin.
+
+    All in the base's axes: what B_ij and p_i of (4) are made of.
+    """
+    X, R, o, p = links.fields("X R o p")
+    X[links.base] = Pose.identity()
+    for i in links.base_to_tip():
+        Bt, pt = i.joint(q[i])
+        X[i] = X[i.parent].then(Bt)
+        user = X[i].then(i.frame)
+        R[i], o[i] = user.R, user.p
+        p[i] = _carried_out(X[i], pt.columns)
+    return R, o, p
+
+
+def _carried_out(X: Pose, columns: list[Motion]) -> list[Motion]:
+    return [X.motion_out(column) for column in columns]
+
+
+_TORQUES = {"q": "q", "v": "v", "f_ext": "force"}
+
+INVERSE_DYNAMICS = Function(
+    "inverse_dynamics/denoc",
+    inverse_dynamics,
+    {"q": "q", "v": "v", "a": "v", "f_ext": "force"},
+    {"tau": "v"},
+    optional=("f_ext",),
+)
+BIAS = Function("bias/denoc", bias, _TORQUES, {"tau": "v"}, optional=("f_ext",))
+POSES_AND_AXES = Function(
+    "denoc/poses_and_axes", poses_and_axes, {"q": "q"}, {"R": "rotation", "o": "point", "p": "axes"}
+)
