@@ -23,6 +23,47 @@ def multiply_add_ir(
     return header + BODY.replace("REAL", real).replace("SIZE", str(n))
 
 
+def square_ir() -> str:
+    """IR of the square of one number."""
+    return HEADER.format(lanes=1, operations=1, batch=0, batch_link=0, single=0, single_link=0) + SQUARE
+
+
+SQUARE = """
+define dso_local void @batch(ptr %context, ptr %inputs, ptr %strides, ptr %outputs, ptr %scratch,
+                             i64 %first, i64 %count) #0 {
+entry:
+  %end = add i64 %first, %count
+  %x = load ptr, ptr %inputs
+  %y = load ptr, ptr %outputs
+  %stride = load i64, ptr %strides
+  br label %loop
+loop:
+  %i = phi i64 [%first, %entry], [%i.next, %loop]
+  %offset = mul i64 %i, %stride
+  %xi.at = getelementptr double, ptr %x, i64 %offset
+  %xi = load double, ptr %xi.at
+  %square = fmul double %xi, %xi
+  %yi.at = getelementptr double, ptr %y, i64 %i
+  store double %square, ptr %yi.at
+  %i.next = add i64 %i, 1
+  %more = icmp slt i64 %i.next, %end
+  br i1 %more, label %loop, label %done
+done:
+  ret void
+}
+
+define dso_local void @single(ptr %context, ptr %inputs, ptr %outputs, ptr %scratch) #0 {
+  %x.at = load ptr, ptr %inputs
+  %x = load double, ptr %x.at
+  %y.at = load ptr, ptr %outputs
+  %square = fmul double %x, %x
+  store double %square, ptr %y.at
+  ret void
+}
+
+attributes #0 = { nounwind "no-builtins" "no-stack-arg-probe" }
+"""
+
 BODY = """
 define dso_local void @batch(ptr %context, ptr %inputs, ptr %strides, ptr %outputs, ptr %scratch,
                              i64 %first, i64 %count) #0 {

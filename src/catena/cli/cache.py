@@ -1,0 +1,38 @@
+"""`catena cache`: the machine code kept on disk."""
+
+from __future__ import annotations
+
+import click
+
+from catena.errors import CatenaError
+
+
+@click.group("cache")
+def command() -> None:
+    """Look at, or empty, the cache of compiled kernels."""
+
+
+@command.command("info")
+def info() -> None:
+    """Say where the cache is and how much is in it."""
+    from catena.kernels.cache import Cache
+
+    found = Cache.default().info()
+    click.echo(f"directory  {found.directory or 'none'}")
+    click.echo(f"kernels    {found.files}")
+    click.echo(f"size       {found.bytes / 2**20:.1f} of {found.limit / 2**20:.0f} MB")
+    if found.problem:
+        click.echo(f"not used   {found.problem}")
+
+
+@command.command("clear")
+def clear() -> None:
+    """Remove all compiled kernels; they are compiled again when needed."""
+    from catena.kernels.cache import Cache
+
+    cache = Cache.default()
+    try:
+        count = cache.clear()
+    except OSError as error:
+        raise CatenaError(f"cannot clear the cache: {error}") from error
+    click.echo(f"removed {count} kernel{'' if count == 1 else 's'}")
