@@ -1,185 +1,100 @@
-"""Inverse inertias over any scalar: what a force does to a body, in the same blocks as an articulated inertia."""
+"""Mobility: how a link gives way to a wrench, the symmetric map from forces to accelerations that goes down a chain.
+
+It is the dual of an inertia, (φᵀ, base to tip) in place of (φ, tip to base): exchanging the angular and the linear part
+and reversing each stage of a transform turns one into the other, so both share the same arithmetic.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 from catena.scalars import Scalar
-from catena.spatial.axes import Dofs, InverseOfSmall, SmallSymmetric
-from catena.spatial.inertia import ArticulatedInertia, RigidInertia
+from catena.spatial.axes import Axes, Columns, Dofs, SmallSymmetric
+from catena.spatial.inertia import ArticulatedInertia
 from catena.spatial.motion import Force, Motion
+from catena.spatial.small import inverse
 from catena.spatial.transform import ShiftAlong, Stage, Transform, Turn, TurnAbout
 from catena.spatial.vectors import Mat3, Sym3, Vec3
+
+_SIX = range(6)
 
 
 @dataclass(slots=True)
 class Mobility:
-    """A symmetric map from forces to motions: ω = A moment + C force, v = Cᵀ moment + B force."""
+    """Υ: (ω̇, v̇) = Υ (moment, force). `dual` holds its blocks: v̇ = J force + H moment, ω̇ = Hᵀ force + M moment."""
 
-    A: Sym3
-    C: Mat3
-    B: Sym3
+    dual: ArticulatedInertia
 
     @classmethod
     def zero(cls) -> Mobility:
-        """Of a body that nothing can move: the base."""
-        return cls(Sym3(0, 0, 0, 0, 0, 0), Mat3(0, 0, 0, 0, 0, 0, 0, 0, 0), Sym3(0, 0, 0, 0, 0, 0))
-
-    @classmethod
-    def of_body(cls, M: RigidInertia) -> Mobility:
-        """M⁻¹ of a rigid body at its frame; the body needs a mass and inertia about every axis through its centre."""
-        c = M.h * (1 / M.m)
-        A = inverse(_at_centre(M, c))
-        C = Mat3(*[-x for row in A.rows for x in row.cross(c)])  # A c̃, row by row: a × c; here −A c̃
-        lever = Mat3.skew(c).conjugate(A)
-        return cls(A, C, lever + Sym3.scalar(1 / M.m))
-
-    def __add__(self, o: Mobility) -> Mobility:
-        return Mobility(self.A + o.A, self.C + o.C, self.B + o.B)
-
-    def __sub__(self, o: Mobility) -> Mobility:
-        return Mobility(self.A - o.A, self.C - o.C, self.B - o.B)
-
-    def __neg__(self) -> Mobility:
-        return Mobility.zero() - self
+        """A link that no wrench can move."""
+        return cls(ArticulatedInertia(Sym3.scalar(0), Mat3.skew(Vec3.zero()), Sym3.scalar(0)))
 
     def __matmul__(self, f: Force) -> Motion:
-        return Motion(self.A @ f.angular + self.C @ f.linear, self.C.T @ f.angular + self.B @ f.linear)
+        answer = self.dual @ Motion(f.linear, f.angular)
+        return Motion(answer.linear, answer.angular)
 
     @property
-    def _swapped(self) -> ArticulatedInertia:
-        """With linear parts first a motion changes frames as a force does, so this changes as an inertia does."""
-        return ArticulatedInertia(self.B, self.C.T, self.A)
+    def rows(self) -> list[list[Scalar]]:
+        """The 6 x 6 matrix, angular part first."""
+        w, n, v = self.dual.M.rows, self.dual.H.T.rows, self.dual.J.rows
+        upper = [[*a, *b] for a, b in zip(w, n, strict=True)]
+        return upper + [[*a, *b] for a, b in zip(self.dual.H.rows, v, strict=True)]
 
-    def to_parent(self, phi: Transform) -> Mobility:
-        """φ⁻ᵀ W φ⁻¹: a mobility given in the child's frame, in the parent's."""
-        P = phi.congruence(self._swapped)
-        return Mobility(P.M, P.H.T, P.J)
+    @classmethod
+    def of(cls, rows: list[list[Scalar]]) -> Mobility:
+        """From the upper triangle of a 6 x 6 matrix."""
+        J = Sym3(*[rows[a][b] for a in (3, 4, 5) for b in (3, 4, 5) if a <= b])
+        H = Mat3(*[rows[b][a] for a in (3, 4, 5) for b in (0, 1, 2)])
+        M = Sym3(*[rows[a][b] for a in (0, 1, 2) for b in (0, 1, 2) if a <= b])
+        return cls(ArticulatedInertia(J, H, M))
 
-    def to_child(self, phi: Transform) -> Mobility:
-        """φᵀ W φ: a mobility given in the parent's frame, in the child's."""
-        P = self._swapped
+    def carried(self, phi: Transform) -> Mobility:
+        """φᵀ Υ φ: the mobility given in a parent's frame, in the child's."""
+        dual = self.dual
         for stage in phi.stages:
-            P = _undone(stage).articulated_to_parent(P)
-        return Mobility(P.M, P.H.T, P.J)
+            dual = _reversed(stage).articulated_to_parent(dual)
+        return Mobility(dual)
+
+    def through(self, H: Axes, G: Columns, D: SmallSymmetric) -> Mobility:
+        """(I − GH)ᵀ Υ (I − GH) + Hᵀ D⁻¹ H: what a free joint makes of the mobility in front of it."""
+        return self._through_units(H, G, D) if len(H.units) == len(H.columns) else self._through_any(H, G, D)
+
+    def _through_units(self, H: Axes, G: Columns, D: SmallSymmetric) -> Mobility:
+        """Axes that are unit vectors e touch their own rows only. Without rotors G is 1 there: e − G is exactly 0."""
+        place = {number: component for component, number in H.units.items()}
+        exact = {} if D.shifted else H.units
+        K = [
+            Force.of([0 if i in exact else int(i == place[j]) - x for i, x in enumerate(g.components)])
+            for j, g in enumerate(G.columns)
+        ]
+        moved = [self @ k for k in K]
+        rows, Dinv = self.rows, inverse(D).lower
+        for j, column in enumerate(moved):
+            for a, x in enumerate(column.components):
+                rows[a][place[j]] = rows[place[j]][a] = x
+        for i in range(len(K)):
+            for j in range(i + 1):
+                x = moved[i].dot(K[j]) + Dinv[i][j]
+                rows[place[i]][place[j]] = rows[place[j]][place[i]] = x
+        return Mobility.of(rows)
+
+    def _through_any(self, H: Axes, G: Columns, D: SmallSymmetric) -> Mobility:
+        h = [axis.components for axis in H.columns]
+        # columns of I − GH, and those of Hᵀ D⁻¹ H
+        K = [Force.of([int(i == b) for i in _SIX]) - G @ Dofs([axis[b] for axis in h]) for b in _SIX]
+        held = [H.T @ (D.inv @ Dofs([axis[b] for axis in h])) for b in _SIX]
+        moved = [self @ k for k in K]
+        rows = [[moved[b].dot(K[a]) + held[b].components[a] for b in _SIX] for a in _SIX]
+        return Mobility.of(rows)
 
 
-def _undone(stage: Stage) -> Stage:
+def _reversed(stage: Stage) -> Stage:
+    """The stage from the child's frame back to the parent's."""
     if isinstance(stage, TurnAbout):
         return TurnAbout(stage.axis, stage.c, -stage.s)
     if isinstance(stage, ShiftAlong):
         return ShiftAlong(stage.axis, -stage.d)
     if isinstance(stage, Turn):
         return Turn(stage.R.T)
-    raise TypeError(f"no inverse is known of a {type(stage).__name__}")
-
-
-def _at_centre(M: RigidInertia, c: Vec3) -> Sym3:
-    """The inertia about the centre of mass c."""
-    x, y, z = c.x * M.h.x, c.y * M.h.y, c.z * M.h.z
-    xy, xz, yz = c.x * M.h.y, c.x * M.h.z, c.y * M.h.z
-    return M.I - Sym3(y + z, -xy, -xz, x + z, -yz, x + y)
-
-
-def _cofactors(S: Sym3) -> Sym3:
-    x, y, z = S.rows
-    yz, zx, xy = y.cross(z), z.cross(x), x.cross(y)
-    return Sym3(yz.x, yz.y, yz.z, zx.y, zx.z, xy.z)
-
-
-def determinant(S: Sym3) -> Scalar:
-    """det S."""
-    return S.rows[0].dot(_cofactors(S).rows[0])
-
-
-def inverse(S: Sym3) -> Sym3:
-    """S⁻¹ by cofactors."""
-    cofactors = _cofactors(S)
-    reciprocal = 1 / S.rows[0].dot(cofactors.rows[0])
-    return Sym3(*[reciprocal * x for x in cofactors])
-
-
-def determinant_of_body(M: RigidInertia) -> Scalar:
-    """det M of a rigid body: m³ det I, with I about the centre of mass."""
-    return M.m * M.m * M.m * determinant(_at_centre(M, M.h * (1 / M.m)))
-
-
-@dataclass(slots=True)
-class Directions:
-    """Rows that read numbers off a motion: ``Z @ motion``; transposed, forces along them: ``Z.T @ numbers``."""
-
-    rows: list[Force]
-
-    def __iter__(self) -> Iterator[Force]:
-        return iter(self.rows)
-
-    @property
-    def T(self) -> DirectionsTransposed:
-        """Zᵀ."""
-        return DirectionsTransposed(self)
-
-    def __matmul__(self, V: Motion) -> Dofs:
-        return Dofs([V.dot(row) for row in self.rows])
-
-    def congruence(self, W: Mobility) -> SmallSymmetric:
-        """Z W Zᵀ."""
-        moved = [W @ row for row in self.rows]
-        return SmallSymmetric([[moved[i].dot(self.rows[j]) for j in range(i + 1)] for i in range(len(moved))])
-
-    def moved_by(self, W: Mobility) -> Motions:
-        """W Zᵀ."""
-        return Motions([W @ row for row in self.rows])
-
-
-@dataclass(slots=True)
-class DirectionsTransposed:
-    """Zᵀ."""
-
-    directions: Directions
-
-    def __matmul__(self, e: Dofs) -> Force:
-        total = Force.zero()
-        for x, row in zip(e, self.directions, strict=True):
-            total = total + row * x
-        return total
-
-
-@dataclass(slots=True)
-class Motions:
-    """Motions side by side: the columns of a 6 x h matrix."""
-
-    columns: list[Motion]
-
-    def __matmul__(self, e: Dofs) -> Motion:
-        total = Motion.zero()
-        for x, column in zip(e, self.columns, strict=True):
-            total = total + column * x
-        return total
-
-    def transposed_times(self, f: Force) -> Dofs:
-        """Cᵀ f."""
-        return Dofs([column.dot(f) for column in self.columns])
-
-    def weighted(self, inverse: InverseOfSmall) -> Mobility:
-        """C D⁻¹ Cᵀ for D = L diag(d) Lᵀ: with rows y = L⁻¹ Cᵀ, the sum of y yᵀ / d, symmetric by construction."""
-        y: list[Motion] = []
-        for i, column in enumerate(self.columns):
-            for j in range(i):
-                column = column - y[j] * inverse.L[i][j]
-            y.append(column)
-        total = Mobility.zero()
-        for column, r in zip(y, inverse.reciprocals, strict=True):
-            total = total + _outer(column, r)
-        return total
-
-
-def _outer(V: Motion, r: Scalar) -> Mobility:
-    """r V Vᵀ."""
-    w, v = V.angular, V.linear
-    rw, rv = w * r, v * r
-    return Mobility(
-        Sym3(rw.x * w.x, rw.x * w.y, rw.x * w.z, rw.y * w.y, rw.y * w.z, rw.z * w.z),
-        Mat3(*[a * b for a in rw for b in v]),
-        Sym3(rv.x * v.x, rv.x * v.y, rv.x * v.z, rv.y * v.y, rv.y * v.z, rv.z * v.z),
-    )
+    raise TypeError(f"a mobility cannot be carried through a {type(stage).__name__}")
