@@ -1,4 +1,4 @@
-"""Operation counts of the algorithms, found by tracing them: for a given robot, or as formulas in n for general chains."""
+"""Operation counts of the algorithms, found by tracing them: for a robot, or as formulas in n for general chains."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache
 from itertools import count as numbers_from
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -21,7 +22,7 @@ from catena.model.dh import from_dh
 from catena.model.tree import Tree
 from catena.scalars import Scalar
 from catena.trace.count import CONSTANT, Count, count_fused, count_operations
-from catena.trace.graph import Expr, Graph, Operand
+from catena.trace.graph import Expr, Graph
 
 if TYPE_CHECKING:
     from catena.robot import Robot
@@ -63,7 +64,7 @@ def count(robot: Robot, function: str | Function = "forward_dynamics", *, fused:
     where a whole matrix is made).
     """
     chosen = function_named(function) if isinstance(function, str) else function
-    _, outputs, _ = trace(lowered_for(robot.tree, chosen), chosen)
+    outputs = trace(lowered_for(robot.tree, chosen), chosen)[1]
     expressions = [x for output in outputs.values() for x in output]
     return count_fused(expressions) if fused else count_operations(expressions)
 
@@ -88,11 +89,11 @@ def count_general(function: Function, n: int, seed: int = 0) -> Count:
     """The operations for a general revolute DH chain of n links.
 
     The chain's constants are leaves, so nothing is saved by the luck of numbers: only zeros and ones that the choice of
-    frames and the regrouping of inertias bring about in every such chain. What depends on constants alone is not counted.
+    frames and the regrouping of inertias bring about in every such chain. What depends on constants alone is free.
     """
     graph, fresh = Graph(), numbers_from()
 
-    def leaf(x: Scalar) -> Operand:
+    def leaf(x: Scalar) -> Scalar:
         if isinstance(x, Expr) or x in (0, 1, -1):
             return x
         return graph.input(CONSTANT, next(fresh))
@@ -122,6 +123,7 @@ class Formula:
         return cls(tuple(coefficients[: degree + 1]))
 
     def __call__(self, n: int) -> Fraction:
+        """The value at n."""
         return sum((c * n**power for power, c in enumerate(self.coefficients)), Fraction(0))
 
     def __add__(self, other: Formula) -> Formula:
@@ -143,7 +145,7 @@ def _difference(values: list[Fraction]) -> Fraction:
     """The divided difference of values at consecutive integers."""
     order, factorial = len(values) - 1, 1
     while len(values) > 1:
-        values = [b - a for a, b in zip(values, values[1:], strict=False)]
+        values = [b - a for a, b in pairwise(values)]
     for k in range(2, order + 1):
         factorial *= k
     return values[0] / factorial
@@ -171,7 +173,7 @@ START = 4
 
 @cache
 def cost(function: str, degree: int, includes: str) -> Cost:
-    """The exact formulas of a function whose cost is a polynomial in n of that degree; divisions count with products."""
+    """The exact formulas of a function whose cost is a polynomial of that degree; divisions count with products."""
     counted = cache(lambda n: count_general(function_named(function), n))
     return Cost(
         function,

@@ -15,12 +15,12 @@ from catena.sweeps import Field, Links
 
 
 def inverse_dynamics(links: Links, q: Field, v: Field, a: Field, f_ext: Field | None = None) -> Field:
-    """The joint torques τ = T_dᵀ T_lᵀ w, where w are the inertia forces of the free links moving as the joints ask. O(n)."""
+    """The joint torques τ = T_dᵀ T_lᵀ w, where w are the inertia forces of the links, each moving as the joints ask."""
     return _torques(links, q, v, a, f_ext)
 
 
 def bias(links: Links, q: Field, v: Field, f_ext: Field | None = None) -> Field:
-    """The torques that hold every joint's acceleration at zero: Coriolis, centrifugal, gravity and link wrenches. O(n)."""
+    """The torques that hold every joint's acceleration at zero: Coriolis, centrifugal, gravity and link wrenches."""
     return _torques(links, q, v, None, f_ext)
 
 

@@ -52,7 +52,7 @@ def substitute(U: Matrix, D: Sequence[Scalar], b: Sequence[Scalar]) -> list[Scal
 
 
 def forward_dynamics(links: Any, q: Field, v: Field, tau: Field, f_ext: Field | None = None) -> list[Scalar]:
-    """Joint accelerations from the whole mass matrix: composite bodies, elimination, substitution. O(n³) for a chain."""
+    """Joint accelerations from the whole mass matrix: composite bodies, elimination, substitution. O(n³) for chains."""
     left = bias(links, q, v, f_ext)
     torques = [x for i in links.base_to_tip() for x in tau[i] - left[i]]
     return substitute(*eliminate(mass_matrix(links, q)), torques)
