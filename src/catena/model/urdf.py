@@ -17,7 +17,7 @@ from catena.errors import LoadError
 from catena.model.meshes import MeshReference
 from catena.model.parts import JointPart, LinkPart, Mimic
 from catena.model.topology import listed
-from catena.model.xml import Document, Element, FieldError, elements, shorten
+from catena.model.xml import LARGEST, Document, Element, FieldError, elements, shorten
 
 Vector = tuple[float, float, float]
 Matrix = tuple[Vector, Vector, Vector]
@@ -94,11 +94,12 @@ class UrdfParts:
         inertia = inertial.child("inertia")
         if inertia is None:
             self._odd["links with a <mass> but no <inertia>, taken as point masses"].append(name)
-            return mass.number("value"), com, ZEROS
-        xx, yy, zz = (inertia.number(key) for key in ("ixx", "iyy", "izz"))
-        xy, xz, yz = (inertia.number(key, 0.0) for key in ("ixy", "ixz", "iyz"))
+            return mass.number("value", None, LARGEST), com, ZEROS
+        xx, yy, zz = (inertia.number(key, None, LARGEST) for key in ("ixx", "iyy", "izz"))
+        xy, xz, yz = (inertia.number(key, 0.0, LARGEST) for key in ("ixy", "ixz", "iyz"))
         moments = ((xx, xy, xz), (xy, yy, yz), (xz, yz, zz))
-        return mass.number("value"), com, moments if rotation is IDENTITY else _turned(rotation, moments)
+        inertia_in_link = moments if rotation is IDENTITY else _turned(rotation, moments)
+        return mass.number("value", None, LARGEST), com, inertia_in_link
 
     def _meshes(self, link: Element) -> tuple[MeshReference, ...]:
         found = []

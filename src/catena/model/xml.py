@@ -11,7 +11,7 @@ import re
 import stat
 from collections.abc import Iterator
 from dataclasses import dataclass
-from math import isfinite
+from math import inf, isfinite
 from pathlib import Path
 from xml.parsers import expat
 
@@ -22,6 +22,7 @@ MAX_ELEMENTS = 4_000_000
 MAX_ELEMENTS_IN_PART = 100_000
 MAX_DEPTH = 100
 MAX_TAG_BYTES = 2**20
+LARGEST = 1e60  # of coordinates, masses, moments: products of a few of them stay finite
 
 _CHUNK = 2**15  # small, so that elements die young: the garbage collector then has little to walk
 _ENCODINGS = re.compile(r"utf-?8|utf-?16([bl]e)?|us-ascii|ascii|latin-?1|(iso-8859|windows-125|koi8)[-\w]{0,3}", re.I)
@@ -82,31 +83,33 @@ class Element:
             raise self.fault(f"needs a non-empty attribute {name!r}")
         return value
 
-    def number(self, name: str, default: float | None = None) -> float:
+    def number(self, name: str, default: float | None = None, largest: float = inf) -> float:
         """Attribute `name` as one finite number; `default` when it is absent, None meaning that it may not be."""
         text = self.attributes.get(name)
         if text is None:
             if default is None:
                 raise self.fault(f"needs a number {name!r}")
             return default
-        return self._numbers(name, text, 1)[0]
+        return self._numbers(name, text, 1, largest)[0]
 
     def vector(self, name: str, default: tuple[float, float, float]) -> tuple[float, float, float]:
-        """Attribute `name` as three finite numbers; `default` when it is absent."""
+        """Attribute `name` as three finite numbers up to LARGEST; `default` when it is absent."""
         text = self.attributes.get(name)
         if text is None:
             return default
-        x, y, z = self._numbers(name, text, 3)
+        x, y, z = self._numbers(name, text, 3, LARGEST)
         return x, y, z
 
-    def _numbers(self, name: str, text: str, count: int) -> list[float]:
+    def _numbers(self, name: str, text: str, count: int, largest: float) -> list[float]:
         """`text` as `count` finite decimal numbers, read the same in every locale."""
         try:
             values = [float(text)] if count == 1 else list(map(float, text.split()))
         except ValueError:
             values = []
         if len(values) == count and "_" not in text and text.isascii() and all(map(isfinite, values)):
-            return values
+            if largest == inf or max(map(abs, values)) <= largest:
+                return values
+            raise self.fault(f"{name}={shorten(text)!r}: expected numbers no larger than {largest:g}")
         expected = "one finite number" if count == 1 else f"{count} finite numbers"
         hint = "; expand the file with xacro first" if "${" in text else ""
         raise self.fault(f"{name}={shorten(text)!r}: expected {expected}{hint}")
