@@ -236,7 +236,7 @@ class Machine:
     def __init__(self, kernel):
         self.kernel = kernel
 
-    def multiply_add(self, a, x, b, *, out=None, method="only"):
+    def multiply_add(self, a, x, b, *, out=None, method="only", dtype=np.float64):
         """Multiply, then add."""
         return self.kernel(a, x, b, out=out)
 
@@ -252,7 +252,7 @@ def test_as_a_method(kernel):
     assert inspect.isbuiltin(machine.multiply_add)
     assert machine.multiply_add.__name__ == "multiply_add"
     assert machine.multiply_add.__doc__ == "Multiply, then add."
-    assert str(inspect.signature(machine.multiply_add)) == "(a, x, b, *, out=None, method='only')"
+    assert str(inspect.signature(machine.multiply_add)) == "(a, x, b, *, out=None, method='only', dtype='float64')"
     assert_same(machine.multiply_add(*given), before)
     assert_same(machine.multiply_add(*given, method="other"), before)
     assert_same(machine.multiply_add(given[0], x=given[1], b=given[2]), before)

@@ -103,6 +103,13 @@ def _documentation(name: str, general: Callable[..., Any]) -> bytes:
         signature = inspect.signature(general)
     except (TypeError, ValueError):
         return text.encode()
-    bare = [p.replace(annotation=inspect.Parameter.empty) for p in signature.parameters.values()]
+    bare = [p.replace(annotation=p.empty, default=_literal(p.default)) for p in signature.parameters.values()]
     plain = signature.replace(parameters=bare, return_annotation=inspect.Signature.empty)
     return f"{name}{plain}\n--\n\n{text}".encode()
+
+
+def _literal(default: Any) -> Any:
+    """A default as a signature in text can show it: types by their name."""
+    if default is inspect.Parameter.empty or default is None or isinstance(default, (bool, int, float, str)):
+        return default
+    return getattr(default, "__name__", repr(default))
