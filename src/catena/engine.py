@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from catena.errors import UnsupportedError
-from catena.kinds import Function, Kind, kind
+from catena.kinds import Function, Kind, dense_shape, is_dense, kind
 from catena.model.lowered import Lowered, lower
 from catena.scalars import Scalar
 from catena.sweeps import RealField, RealLinks
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 UNROLLED = 60
 """Up to this many links a kernel is unrolled unless asked otherwise."""
 
-Traced = tuple[dict[str, int], dict[str, list[Operand]], dict[str, tuple[int, ...]]]
+Traced = tuple[dict[str, int], dict[str, list[Operand]]]
 
 
 def evaluate(tree: Tree, function: Function, values: Mapping[str, Any], scalar: Callable[[float], Scalar] = float) -> Any:
@@ -45,7 +45,7 @@ def evaluate(tree: Tree, function: Function, values: Mapping[str, Any], scalar: 
 
 
 def trace(lowered: Lowered, function: Function, present: tuple[str, ...] = ()) -> Traced:
-    """Run the algorithm link by link on expressions: sizes of the inputs, expressions and shapes of the outputs."""
+    """Run the algorithm link by link on expressions: sizes of the inputs, expressions of the outputs."""
     graph, links = Graph(), RealLinks(lowered)
     sizes, fields = {}, {}
     for name, kind_name in function.given(present).items():
@@ -53,7 +53,7 @@ def trace(lowered: Lowered, function: Function, present: tuple[str, ...] = ()) -
         sizes[name] = int(np.prod(k.full_shape(*_sizes(lowered)))) if k.per != "robot" else k.width
         fields[name] = _spread(links, k, [graph.input(name, i) for i in range(sizes[name])])
     results = _outputs(function, links, function.algorithm(links, *_arguments(function, fields)))
-    return sizes, {n: numbers for n, (numbers, _) in results.items()}, {n: shape for n, (_, shape) in results.items()}
+    return sizes, {name: numbers for name, (numbers, _) in results.items()}
 
 
 def _sizes(lowered: Lowered) -> tuple[int, int, int]:
@@ -81,9 +81,9 @@ def _outputs(function: Function, links: RealLinks, result: Any) -> dict[str, tup
     results = result if isinstance(result, tuple) else (result,)
     outputs = {}
     for (name, kind_name), value in zip(function.outputs.items(), results, strict=True):
-        if kind_name == "dense":
-            array = np.array(value, dtype=object)
-            outputs[name] = list(array.ravel()), array.shape
+        if is_dense(kind_name):
+            shape = dense_shape(kind_name, *_sizes(links.lowered))
+            outputs[name] = list(np.array(value, dtype=object).ravel()), shape
             continue
         k = kind(kind_name)
         if k.per == "robot":

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
 
 from catena.algorithms import composite_body, newton_euler
 from catena.algorithms.forward_dynamics import FD1, FD2, FD3, FD4
@@ -24,11 +26,23 @@ BIAS = Function(
     optional=("f_ext",),
 )
 
-MASS_MATRIX = Function("mass_matrix", composite_body.mass_matrix, inputs={"q": "q"}, outputs={"M": "dense"})
+MASS_MATRIX = Function("mass_matrix", composite_body.mass_matrix, inputs={"q": "q"}, outputs={"M": "dense:nv,nv"})
 
 MASS_MATRIX_TIMES = Function(
     "mass_matrix_times", newton_euler.mass_matrix_times, inputs={"q": "q", "x": "v"}, outputs={"y": "v"}
 )
 
-FORWARD_DYNAMICS: Mapping[str, Function] = {"innovations": FD4, "fd1": FD1, "fd2": FD2, "fd3": FD3, "fd4": FD4}
+
+
+def _joints_only(function: Function) -> Function:
+    """Forward dynamics without what the algorithm gives besides the joint accelerations."""
+
+    def algorithm(*arguments: Any) -> Any:
+        return function.algorithm(*arguments)[0]
+
+    (name, kind), *_ = function.outputs.items()
+    return replace(function, name=f"{function.name}/joints", algorithm=algorithm, outputs={name: kind})
+
+
+FORWARD_DYNAMICS: Mapping[str, Function] = {"innovations": FD4, "fd1": FD1, "fd2": _joints_only(FD2), "fd3": FD3, "fd4": FD4}
 """Forward dynamics by the name of the method."""

@@ -64,7 +64,8 @@ KINDS: Mapping[str, Kind] = {
     "small": Kind("v", 6, (6,), _small, _small_rows),
 }
 """The kinds by name. "axes": six numbers for each degree of freedom; "small": the lower triangle of a symmetric matrix
-for each joint, a row of six for each degree of freedom. Besides these, "robot" is one scalar, and "robot:6" six."""
+for each joint, a row of six for each degree of freedom. Besides these, "robot" is one scalar, "robot:6" six, and
+"dense:nv,nv" a whole matrix."""
 
 
 def kind(name: str) -> Kind:
@@ -78,12 +79,24 @@ def kind(name: str) -> Kind:
     return Kind("robot", width, (width,) if size else (), list if size else lambda numbers: numbers[0])
 
 
+def is_dense(name: str) -> bool:
+    """Whether this is the kind of a whole matrix: "dense:" and its shape in terms of n, nq, nv and integers."""
+    return name.startswith("dense:")
+
+
+def dense_shape(name: str, n: int, nq: int, nv: int) -> tuple[int, ...]:
+    """The shape of a whole matrix: "dense:nv,nv" is (nv, nv)."""
+    sizes = {"n": n, "nq": nq, "nv": nv}
+    words = [word for word in name.partition(":")[2].split(",") if word]
+    return tuple(sizes[word] if word in sizes else int(word) for word in words)
+
+
 @dataclass(frozen=True)
 class Function:
     """An algorithm with the names and kinds of its arrays.
 
-    `inputs` that a call may leave out are listed in `optional`, and then reach the algorithm as None. An output of the kind
-    "dense" is a nested list of scalars, which only unrolled kernels can make. `regroup` and `choose` say which lowering passes the
+    `inputs` that a call may leave out are listed in `optional`, and then reach the algorithm as None. An output of a kind
+    such as "dense:nv,nv" is a nested list of scalars, which only unrolled kernels can make. `regroup` and `choose` say which lowering passes the
     algorithm can bear: see :func:`catena.model.lowered.lower`.
     """
 
@@ -98,7 +111,7 @@ class Function:
     @property
     def dense(self) -> bool:
         """Whether some output is a whole matrix."""
-        return "dense" in self.outputs.values()
+        return any(is_dense(k) for k in self.outputs.values())
 
     def given(self, present: tuple[str, ...]) -> dict[str, str]:
         """The inputs of a call that leaves out the optional ones not in `present`."""

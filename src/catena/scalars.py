@@ -22,10 +22,11 @@ def is_zero(x: Scalar) -> bool:
 
 
 def _library(x: Scalar) -> Any:
-    """The module whose sin, cos and sqrt go with x: math, or the package that x's type comes from."""
+    """What has the sin, cos and sqrt that go with x: math, the type's own ``library``, or the package it comes from."""
     if isinstance(x, int | float):
         return math
-    return sys.modules[type(x).__module__.partition(".")[0]]
+    own = getattr(type(x), "library", None)
+    return own if own is not None else sys.modules[type(x).__module__.partition(".")[0]]
 
 
 def sincos(x: Scalar) -> tuple[Scalar, Scalar]:
@@ -44,3 +45,9 @@ def sqrt(x: Scalar) -> Scalar:
 def log(x: Scalar) -> Scalar:
     """The natural logarithm of x."""
     return x.graph.log(x) if isinstance(x, Expr) else _library(x).log(x)
+
+
+def arctan2(y: Scalar, x: Scalar) -> Scalar:
+    """The angle of the point (x, y), in radians; not for traced scalars."""
+    library = _library(y)
+    return library.arctan2(y, x) if hasattr(library, "arctan2") else library.atan2(y, x)

@@ -13,7 +13,7 @@ from typing import Any, Protocol
 
 from catena.model.joints import JOINT_TYPES, JointType, Screw
 from catena.model.lowered import Lowered
-from catena.scalars import Scalar
+from catena.scalars import Scalar, arctan2, sqrt
 from catena.spatial import Axes, Dofs, Mat3, Motion, RigidInertia, ShiftAlong, Sym3, Transform, Turn, TurnAbout, Vec3
 
 
@@ -117,6 +117,15 @@ class RealField(dict[int, Any]):
         super().__setitem__(link.index, value)
 
 
+def _sharpen(constants: dict[str, Scalar]) -> None:
+    """Make each cosine and sine a point of the unit circle in the scalar's own precision, not just in a float's."""
+    for c, s in (("ct", "st"), ("ca", "sa"), ("cp", "sp")):
+        if constants[c] != 0 and constants[s] != 0:
+            length = sqrt(constants[c] * constants[c] + constants[s] * constants[s])
+            constants[c], constants[s] = constants[c] / length, constants[s] / length
+    constants["phi"] = arctan2(constants["sp"], constants["cp"])
+
+
 class RealLinks:
     """The links of a mechanism, one object each, with constants of the scalar type that ``number`` makes of a float."""
 
@@ -128,6 +137,8 @@ class RealLinks:
         armature = lowered.armature.tolist()
         for i, (parent, code) in enumerate(zip(lowered.parent.tolist(), lowered.kind.tolist(), strict=True)):
             constants = {name: number(column[i]) for name, column in columns.items()}
+            if number is not float:
+                _sharpen(constants)
             kind = JOINT_TYPES[code]
             start = int(lowered.v_start[i])
             link = RealLink(i, start, kind, constants, Dofs([number(x) for x in armature[start : start + kind.nv]]))

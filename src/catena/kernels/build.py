@@ -14,7 +14,7 @@ from catena.kernels.compile import Codegen, compile_cached
 from catena.kernels.rolled import Layout, rolled_ir
 from catena.kernels.target import host
 from catena.kernels.unrolled import unrolled_ir
-from catena.kinds import Function, kind
+from catena.kinds import Function, dense_shape, is_dense, kind
 from catena.model.joints import JOINT_TYPES
 from catena.model.lowered import Lowered
 from catena.model.tree import Tree
@@ -25,24 +25,14 @@ ROLLED = Codegen(opt=2, passes=2)
 
 def unrolled_kernel(tree: Tree, function: Function, present: tuple[str, ...], dtype: np.dtype[Any]) -> Kernel:
     """Straight-line code with the mechanism's numbers folded in. The disk cache spares tracing as well as compiling."""
-    made: list[Any] = []
-
-    def traced() -> Any:
-        if not made:
-            made.append(trace(lowered_for(tree, function), function, present))
-        return made[0]
 
     def make_ir() -> str:
-        sizes, outputs, _ = traced()
-        return unrolled_ir(sizes, outputs, dtype=dtype, target=host())
+        return unrolled_ir(*trace(lowered_for(tree, function), function, present), dtype=dtype, target=host())
 
     key = ("unrolled", function.name, ",".join(present), dtype.name, tree.digest().hex())
     module = compile_cached(key, make_ir)
-    inputs = [Port(name, _shape(tree, k)) for name, k in function.given(present).items()]
-    outputs = [
-        Port(name, traced()[2][name] if k == "dense" else _shape(tree, k)) for name, k in function.outputs.items()
-    ]
-    return Kernel(function.name, module, inputs, outputs, dtype=dtype)
+    ports = [[Port(n, _shape(tree, k)) for n, k in arrays.items()] for arrays in (function.given(present), function.outputs)]
+    return Kernel(function.name, module, *ports, dtype=dtype)
 
 
 def rolled_kernel(tree: Tree, function: Function, present: tuple[str, ...], dtype: np.dtype[Any]) -> Kernel:
@@ -64,7 +54,8 @@ def rolled_kernel(tree: Tree, function: Function, present: tuple[str, ...], dtyp
 
 
 def _shape(tree: Tree, kind_name: str) -> tuple[int, ...]:
-    return kind(kind_name).full_shape(tree.n, tree.nq, tree.nv)
+    sizes = tree.n, tree.nq, tree.nv
+    return dense_shape(kind_name, *sizes) if is_dense(kind_name) else kind(kind_name).full_shape(*sizes)
 
 
 def _run(links: RolledLinks, function: Function, given: dict[str, str]) -> dict[str, Any]:
