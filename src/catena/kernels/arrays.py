@@ -27,6 +27,11 @@ class Port:
     shape: Shape
 
     @cached_property
+    def rank(self) -> int:
+        """Dimensions per sample."""
+        return len(self.shape)
+
+    @cached_property
     def width(self) -> int:
         """Elements per sample."""
         return math.prod(self.shape)
@@ -49,7 +54,7 @@ def as_array(value: Any, port: Port, function: str) -> np.ndarray:
             raise ShapeError(f"{function}: {port.name} is not an array of numbers: {error}") from error
     if value.dtype.kind not in "fiub":
         raise ShapeError(f"{function}: {port.name} must hold real numbers, but its dtype is {value.dtype}")
-    leading = value.ndim - len(port.shape)
+    leading = value.ndim - port.rank
     if leading < 0 or value.shape[leading:] != port.shape:
         raise ShapeError(f"{function}: {port.name} must have shape {_expected(port)}, got {value.shape}")
     return value  # type: ignore[no-any-return]
@@ -57,9 +62,9 @@ def as_array(value: Any, port: Port, function: str) -> np.ndarray:
 
 def batch_shape(arrays: Sequence[np.ndarray], ports: Sequence[Port], function: str) -> Shape:
     """The common leading dimensions of the arguments, broadcast as NumPy does."""
-    leading = [a.shape[: a.ndim - len(p.shape)] for a, p in zip(arrays, ports, strict=True)]
-    if all(shape == leading[0] for shape in leading):
-        return leading[0] if leading else ()
+    leading = [a.shape[: a.ndim - p.rank] for a, p in zip(arrays, ports, strict=True)]
+    if leading.count(leading[0]) == len(leading):
+        return leading[0]
     try:
         return np.broadcast_shapes(*leading)
     except ValueError:
@@ -84,7 +89,7 @@ def row_stride(array: np.ndarray, batch: Shape, port: Port, dtype: np.dtype[Any]
     """Elements from one row to the next if the array is direct for this batch, else None."""
     if array.dtype != dtype or not array.flags.aligned:
         return None
-    leading = array.ndim - len(port.shape)
+    leading = array.ndim - port.rank
     if array.flags.c_contiguous and array.shape[:leading] == batch:
         return port.width
     size = dtype.itemsize

@@ -12,6 +12,7 @@ import numpy as np
 
 from catena.kernels.arrays import Port, Shape, Tile, row_stride, tiles
 from catena.kernels.job import PIECE, Plan, Words, plan_for, run_job
+from catena.kernels.layout import address
 from catena.kernels.share_ir import RESULTS, ROWS, STRIDES
 from catena.kernels.threads import run_shared
 
@@ -76,7 +77,7 @@ class _Source:
         self.port, self.dtype, self.direct = port, dtype, stride is not None
         self.array = array if self.direct else np.broadcast_to(array, batch + port.shape)
         self.stride = port.width if stride is None else stride
-        self.address = int(array.ctypes.data)
+        self.address = address(array)
 
     def buffer(self, rows: int) -> np.ndarray:
         """Memory for a tile, none if the array is used in place."""
@@ -88,7 +89,7 @@ class _Source:
             return self.address + tile.first * self.stride * self.dtype.itemsize
         part = self.array[tile.box]
         np.copyto(buffer[: tile.samples].reshape(part.shape), part, casting="same_kind")
-        return int(buffer.ctypes.data)
+        return address(buffer)
 
 
 class _Sink:
@@ -97,7 +98,7 @@ class _Sink:
     def __init__(self, array: np.ndarray, port: Port) -> None:
         self.array, self.port = array, port
         self.direct = array.flags.c_contiguous and array.flags.aligned
-        self.address = int(array.ctypes.data)
+        self.address = address(array)
 
     def buffer(self, rows: int) -> np.ndarray:
         """Memory for a tile, none if the array is used in place."""
@@ -107,7 +108,7 @@ class _Sink:
         """Where the tile's first row is to be written."""
         if self.direct:
             return self.address + tile.first * self.port.width * self.array.itemsize
-        return int(buffer.ctypes.data)
+        return address(buffer)
 
     def collect(self, tile: Tile, buffer: np.ndarray) -> None:
         """Move the tile from the buffer to its place."""

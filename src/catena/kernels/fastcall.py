@@ -35,7 +35,7 @@ def fast_call(kernel: Kernel, general: Callable[..., Any]) -> Callable[..., Any]
     api = python_api()
     scalars = [p for p in kernel.outputs if not p.shape]
     largest = max(kernel.single_scratch, kernel.batch_scratch)
-    deepest = max(len(p.shape) for p in (*kernel.inputs, *kernel.outputs))
+    deepest = max(p.rank for p in (*kernel.inputs, *kernel.outputs))
     if api is None or (scalars and len(kernel.outputs) > 1) or largest > MAX_SCRATCH or deepest > MAX_DIMENSIONS:
         return general
     memory = np.empty(largest + ALIGNMENT, dtype=np.uint8)

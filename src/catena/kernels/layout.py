@@ -37,6 +37,13 @@ def python_api() -> dict[str, int] | None:
     return found if all(found.values()) and _makes_arrays(found["PyArray_NewFromDescr"]) else None
 
 
+def address(array: np.ndarray) -> int:
+    """Where the elements of an array begin; ``array.ctypes.data`` says the same in four times the time."""
+    if python_api() is None:
+        return int(array.ctypes.data)
+    return ctypes.c_int64.from_address(id(array) + 16).value
+
+
 def _familiar_interpreter() -> bool:
     """Whether this is the main interpreter of a 64-bit CPython with a GIL."""
     if sys.implementation.name != "cpython" or sys.maxsize != 2**63 - 1:

@@ -121,6 +121,8 @@ _BINARY = getattr(os, "O_BINARY", 0)
 
 
 def _refuse_strangers(status: os.stat_result, what: str) -> None:
+    if not hasattr(os, "geteuid"):  # Windows, where a user's own folders are closed to others
+        return
     if status.st_uid != os.geteuid():
         raise UnsafeDirectoryError(f"{what} belongs to another user (uid {status.st_uid})")
     if status.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
