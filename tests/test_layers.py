@@ -9,31 +9,33 @@ from pathlib import Path
 import catena
 
 ROOT = Path(catena.__file__).parent
+OF_THE_PACKAGE = {"__version__", "__file__"}  # what a part may ask of the package itself
 
 # Each module or subpackage may import those in lines above its own, and itself.
 LAYERS = [
     {"errors", "trace", "version"},
     {"scalars"},
-    {"spatial"},
+    {"spatial", "expressions"},
     {"kinds", "model", "robots"},
     {"sweeps"},
     {"rolled"},
     {"algorithms"},
     {"functions"},
     {"kernels"},
-    {"engine"},
-    {"wrenches"},
-    {"dynamics", "mass_matrix", "operators"},
+    {"asking", "wrenches", "planar_point_masses"},
+    {"counting", "dynamics", "kinematics", "mass_matrix", "operators"},
     {"robot"},
     {"load", "builder", "builders", "system", "simulate", "view"},
     {"__init__"},
     {"cli"},
 ]
+SAME = {"engine": "kernels"}  # engine.py is the door to kernels/
 LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names}
 
 
 def part_of(path: Path) -> str:
-    return path.relative_to(ROOT).parts[0].removesuffix(".py")
+    name = path.relative_to(ROOT).parts[0].removesuffix(".py")
+    return SAME.get(name, name)
 
 
 def for_types_only(node: ast.AST) -> bool:
@@ -49,7 +51,7 @@ def statements(node: ast.AST) -> Iterator[ast.AST]:
 
 
 def imported(source: str) -> Iterator[str]:
-    """The parts of catena that a module imports, wherever in it; the version may be had from the package itself."""
+    """The parts of catena that a module imports, wherever in it."""
     tree = ast.parse(source)
     for node in statements(tree):
         if isinstance(node, ast.Import):
@@ -60,8 +62,9 @@ def imported(source: str) -> Iterator[str]:
         else:
             modules = []
         for first, *rest in (module.split(".") for module in modules):
-            if first == "catena" and rest and rest[0] != "__version__":
-                yield rest[0] if rest[0] in LEVEL else "__init__"
+            if first == "catena" and rest and rest[0] not in OF_THE_PACKAGE:
+                part = SAME.get(rest[0], rest[0])
+                yield part if part in LEVEL else "__init__"
     used = {
         node.attr for node in ast.walk(tree) if isinstance(node, ast.Attribute) and ast.unparse(node.value) == "catena"
     }

@@ -63,6 +63,8 @@ def rod_chain(
     require(length > 0, length, "length", "above zero")
     require(mass >= 0, mass, "mass", "of zero or more")
     require(radius >= 0, radius, "radius", "of zero or more")
+    if not len(axes):
+        raise ModelError("axes: expected at least one axis, found none")
     pattern = axis_frame(np.array([direction(axis) for axis in axes]))
     repeated = pattern[0] if len(pattern) == 1 else pattern[np.arange(n) % len(pattern)]
     return _chain(
