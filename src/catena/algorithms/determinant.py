@@ -14,10 +14,9 @@ from __future__ import annotations
 from typing import Any
 
 from catena.kinds import Function
-from catena.scalars import Scalar, is_zero, log
+from catena.scalars import Scalar, log
 from catena.spatial import ArticulatedInertia, Dofs, Force, Motion
 from catena.spatial.mobility import Mobility
-from catena.spatial.vectors import Mat3, Sym3
 from catena.sweeps import Field, Links
 
 
@@ -52,12 +51,12 @@ def log_determinant_gradient(links: Links, q: Field) -> tuple[Field, Field]:
         P[k.parent] += phi[k].congruence(P_plus[k])
         total[k.parent] += sum((log(pivot) for pivot in D[k].inv.pivots), start=total[k])
     for k in links.base_to_tip():
-        Y_in = Y[k.parent].to_child(phi[k])
+        Y_in = Y[k.parent].carried(phi[k])
         slopes = [_power(Y_in, axis, P_plus[k]) for axis in H[k].columns]
         felt = [force - P_plus[k] @ (Y_in @ force) for force in G[k].columns]
         slopes = [x + y for x, y in zip(slopes, _moving_axes(k, q[k], felt), strict=True)]
         gradient[k] = Dofs([2 * x for x in slopes])
-        Y[k] = _through_joint(Y_in, H[k].columns, G[k].columns, D[k].inv)
+        Y[k] = Y_in.through(H[k], G[k], D[k])
     return total, gradient
 
 
@@ -80,36 +79,6 @@ def _moving_axes(k: Any, q: Dofs, felt: list[Force]) -> list[Scalar]:
         return motion
 
     return [sum((rate(i, j).dot(felt[i]) for i in range(j)), start=0) for j in range(n)]
-
-
-def _through_joint(Y: Mobility, H: list[Motion], G: list[Force], D_inv: Any) -> Mobility:
-    """(1 − G H)ᵀ Y (1 − G H) + Hᵀ D⁻¹ H = Y − Hᵀ gᵀ − g H + Hᵀ (Gᵀ Y G + D⁻¹) H with g = Y G."""
-    n = len(H)
-    g = [Y @ force for force in G]
-    inverse = [list(D_inv @ Dofs([int(i == j) for j in range(n)])) for i in range(n)]
-    for i, axis in enumerate(H):
-        weights = [g[i].dot(G[j]) + inverse[i][j] for j in range(n)]
-        half = Motion.zero()
-        for weight, other in zip(weights, H, strict=True):
-            half = half + other * (weight * 0.5)
-        Y = Y - _both(axis, g[i] - half)
-    return Y
-
-
-def _both(a: Motion, b: Motion) -> Mobility:
-    """a bᵀ + b aᵀ."""
-    x, y = a.components, b.components
-
-    def entry(i: int, j: int) -> Scalar:
-        terms = [u * v for u, v in ((x[i], y[j]), (y[i], x[j])) if not is_zero(u) and not is_zero(v)]
-        return sum(terms, start=0)
-
-    w, v = (0, 1, 2), (3, 4, 5)
-    return Mobility(
-        Sym3(*[entry(i, j) for i in w for j in w if i <= j]),
-        Mat3(*[entry(i, j) for i in w for j in v]),
-        Sym3(*[entry(i, j) for i in v for j in v if i <= j]),
-    )
 
 
 LOG_DETERMINANT = Function("log_determinant", log_determinant, {"q": "q"}, {"log_determinant": "robot"})

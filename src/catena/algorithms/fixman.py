@@ -21,20 +21,22 @@ from typing import Any
 
 from catena.kinds import Function
 from catena.scalars import Scalar, is_zero, sqrt
-from catena.spatial import Axes, Dofs, Force, Motion, SmallSymmetric
-from catena.spatial.mobility import Directions, Mobility
+from catena.spatial import Axes, Dofs, Force, Motion
+from catena.spatial.cut import CutMobility, Directions
 from catena.sweeps import Field, Links
 
 
 @dataclass
 class Cut:
-    """The mechanism with every joint cut: transforms, axes, and the mobility of each link with what it does left alone.
+    """The mechanism with every joint cut: transforms, soft rows A, hard rows Z, and the mobility of each link.
 
-    N and u stay as they are; W and w take in, at the parent, what holding a joint's hard directions does to it.
+    N is the link's own mobility, u what it does when left alone, a what its joint does by velocities alone. N and u
+    stay as they are; W and w take in, at the parent, what holding a joint's hard directions does to it.
     """
 
     phi: Field
-    H: Field
+    A: Field
+    Z: Field
     a: Field
     N: Field
     u: Field
@@ -44,8 +46,8 @@ class Cut:
     @classmethod
     def of(cls, links: Links, gravity: Motion) -> Cut:
         """Empty fields, with a base that accelerates against gravity and that nothing moves."""
-        cut = cls(*links.fields("phi H a N u W w"))
-        cut.N[links.base] = cut.W[links.base] = Mobility.zero()
+        cut = cls(*links.fields("phi A Z a N u W w"))
+        cut.N[links.base] = cut.W[links.base] = CutMobility.zero()
         cut.u[links.base] = cut.w[links.base] = -gravity
         return cut
 
@@ -58,15 +60,17 @@ def reactions(links: Links, q: Field, v: Field, tau: Field, f_ext: Field | None 
     cut, (V,) = Cut.of(links, links.gravity), links.fields("V")
     V[links.base] = Motion.zero()
     for k in links.base_to_tip():
-        cut.phi[k], cut.H[k] = k.joint(q[k])
-        V[k] = cut.phi[k].T @ V[k.parent] + cut.H[k].T @ v[k]
-        cut.a[k] = k.bias_acceleration(V[k], cut.H[k], q[k], v[k])
+        cut.phi[k], H = k.joint(q[k])
+        cut.A[k], cut.Z[k] = parted(H, k.armature)
+        V[k] = cut.phi[k].T @ V[k.parent] + H.T @ v[k]
+        cut.a[k] = k.bias_acceleration(V[k], H, q[k], v[k])
         load = -V[k].cross(k.M @ V[k])
         if f_ext is not None:
             load = load + k.frame @ f_ext[k]
-        cut.N[k] = cut.W[k] = Mobility.of_body(k.M)
+        cut.N[k] = cut.W[k] = CutMobility.of_body(k.M)
         cut.u[k] = cut.w[k] = cut.N[k] @ load
-    return joined(links, cut, tau)
+    x, wrench = joined(links, cut, tau)
+    return x, _in_user_frames(links, wrench)
 
 
 def forward_dynamics(links: Links, q: Field, v: Field, tau: Field, f_ext: Field | None = None) -> Field:
@@ -78,38 +82,49 @@ def solve(links: Links, q: Field, b: Field) -> tuple[Field, Field]:
     """x = M⁻¹ b (9), and the wrench through each joint: forward dynamics at rest, with no gravity."""
     cut = Cut.of(links, Motion.zero())
     for k in links.base_to_tip():
-        cut.phi[k], cut.H[k] = k.joint(q[k])
-        cut.N[k] = cut.W[k] = Mobility.of_body(k.M)
+        cut.phi[k], H = k.joint(q[k])
+        cut.A[k], cut.Z[k] = parted(H, k.armature)
+        cut.N[k] = cut.W[k] = CutMobility.of_body(k.M)
         cut.u[k] = cut.w[k] = cut.a[k] = Motion.zero()
-    return joined(links, cut, b)
+    x, wrench = joined(links, cut, b)
+    return x, _in_user_frames(links, wrench)
 
 
 def joined(links: Links, cut: Cut, b: Field) -> tuple[Field, Field]:
-    """Close the cut joints again (13): driven by b along their axes, held by −e across them."""
-    phi, W, w = cut.phi, cut.W, cut.w
+    """Close the cut joints again (13): driven by b along their axes, held by −e across them.
+
+    Gives the soft accelerations and the wrench through each joint on its link, in internal frames.
+    """
+    phi, A, Z, W, w = cut.phi, cut.A, cut.Z, cut.W, cut.w
     C, E, y, s, alpha, x, wrench = links.fields("C E y s alpha x wrench")
     s[links.base], alpha[links.base] = Force.zero(), cut.u[links.base]
     chain = on_chain(links)
     for k in links.tip_to_base():
-        A, Z, rotor = parted(cut.H[k], k.armature)
-        drive = A.T @ b[k]
+        drive = A[k].T @ b[k]
         W_parent = (cut.N if chain else W)[k.parent].to_child(phi[k])
         w_parent = phi[k].T @ (cut.u if chain else w)[k.parent] - W_parent @ drive
-        d = Z @ (w[k] + W[k] @ drive - w_parent - cut.a[k])  # (13): Hᵇᵃ b, and what the cut links do anyway
-        E[k] = hard_block(Z, W[k] + W_parent, rotor).inv
-        C[k], y[k] = Z.moved_by(W_parent), E[k] @ d
+        d = Z[k] @ (w[k] + W[k] @ drive - w_parent - cut.a[k])  # (13): Hᵇᵃ b, and what the cut links do anyway
+        E[k] = Z[k].congruence(W[k] + W_parent).inv  # Hᵇᵇ(k,k), factored
+        C[k], y[k] = Z[k].moved_by(W_parent), E[k] @ d
         W[k.parent] += -C[k].weighted(E[k]).to_parent(phi[k])
         w[k.parent] += phi[k].inv.T @ (C[k] @ y[k] - W_parent @ drive)
     for k in links.base_to_tip():
-        A, Z, _ = parted(cut.H[k], k.armature)
         e = y[k] - E[k] @ C[k].transposed_times(phi[k].inv @ s[k.parent])  # (13): e = (Hᵇᵇ)⁻¹ d
-        s[k] = A.T @ b[k] - Z.T @ e
+        s[k] = A[k].T @ b[k] - Z[k].T @ e
         if not chain:
             s[k.parent] += -(phi[k] @ s[k])
         alpha[k] = w[k] + W[k] @ s[k]
-        x[k] = A @ (alpha[k] - phi[k].T @ alpha[k.parent] - cut.a[k])  # (12): x = Hᵃᵃ b − Hᵃᵇ e
-        wrench[k] = k.frame.inv @ s[k]
+        x[k] = A[k] @ (alpha[k] - phi[k].T @ alpha[k.parent] - cut.a[k])  # (12): x = Hᵃᵃ b − Hᵃᵇ e
+        wrench[k] = A[k].T @ b[k] - Z[k].T @ e
     return x, wrench
+
+
+def _in_user_frames(links: Links, wrench: Field) -> Field:
+    seen: Field
+    (seen,) = links.fields("seen")
+    for k in links.base_to_tip():
+        seen[k] = k.frame.inv @ wrench[k]
+    return seen
 
 
 def on_chain(links: Links) -> bool:
@@ -120,13 +135,8 @@ def on_chain(links: Links) -> bool:
     return bool(getattr(links, "chain", False))
 
 
-def hard_block(Z: Directions, Y: Mobility, rotor: list[int]) -> SmallSymmetric:
-    """Hᵇᵇ(k,k) = Z Y Zᵀ, with the rotors' own share on the diagonal."""
-    return Z.congruence(Y).plus_diagonal(Dofs(list(rotor)))
-
-
-def parted(H: Axes, armature: Dofs) -> tuple[Directions, Directions, list[int]]:
-    """A, and the hard rows: B, then √R A for each axis with a rotor; the last list marks those with 1.
+def parted(H: Axes, armature: Dofs) -> tuple[Directions, Directions]:
+    """A, and the hard rows: B, then √R A for each axis with a rotor.
 
     A joint's axes are orthogonal to one another, and each has one component or two; where it has two, the direction
     across it lies in the same plane. So K = [S T] is as orthogonal as can be, which keeps four digits that a random
@@ -144,7 +154,7 @@ def parted(H: Axes, armature: Dofs) -> tuple[Directions, Directions, list[int]]:
             hard.append(_across(column.components, used[0], used[1], 1 if is_one(size) else sqrt(size)))
     hard += [Force.of([int(i == j) for j in range(6)]) for i in range(6) if i not in taken]
     rotors = [row * sqrt(r) for row, r in zip(soft, armature, strict=True) if not is_zero(r)]
-    return Directions(soft), Directions(hard + rotors), [0] * len(hard) + [1] * len(rotors)
+    return Directions(soft, []), Directions(hard + rotors, [0] * len(hard) + [1] * len(rotors))
 
 
 def _across(components: list[Scalar], i: int, j: int, length: Scalar) -> Force:
@@ -168,9 +178,9 @@ def is_one(x: Scalar) -> bool:
 _STATE = {"q": "q", "v": "v", "tau": "v", "f_ext": "force"}
 
 FIXMAN = Function(
-    "forward_dynamics/fixman", forward_dynamics, _STATE, {"vdot": "v"}, optional=("f_ext",), regroup=False
+    "forward_dynamics/fixman", forward_dynamics, _STATE, {"a": "v"}, optional=("f_ext",), regroup=False
 )
 REACTIONS = Function(
-    "reactions", reactions, _STATE, {"vdot": "v", "wrench": "force"}, optional=("f_ext",), regroup=False
+    "reactions", reactions, _STATE, {"a": "v", "wrench": "force"}, optional=("f_ext",), regroup=False
 )
 SOLVE = Function("solve/fixman", solve, {"q": "q", "b": "v"}, {"x": "v", "wrench": "force"}, regroup=False)

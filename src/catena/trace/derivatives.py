@@ -1,0 +1,104 @@
+"""Derivatives of a traced graph: new expressions in the same graph, so that everything they share is computed once.
+
+Forward, :func:`tangents` carries one direction through the graph at the cost of a few evaluations whatever the number
+of outputs. In reverse, :func:`gradient` gives the slopes of one output along every leaf at that cost. :func:`jacobian`
+takes the reverse way output by output and touches only what an output depends on, so a sparse Jacobian costs what its
+entries cost.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+from catena.trace.graph import LEAF, Expr, Graph, Operand, live
+
+Slopes = Callable[[Graph, Expr], list[Operand]]
+
+
+def _quotient(g: Graph, node: Expr) -> list[Operand]:
+    reciprocal = g.div(1.0, node.args[1])
+    return [reciprocal, g.neg(g.mul(node, reciprocal))]
+
+
+def _atan2(g: Graph, node: Expr) -> list[Operand]:
+    y, x = node.args
+    squared = g.add(g.mul(x, x), g.mul(y, y))
+    return [g.div(x, squared), g.neg(g.div(y, squared))]
+
+
+SLOPES: Mapping[str, Slopes] = {
+    "add": lambda g, node: [1.0, 1.0],
+    "sub": lambda g, node: [1.0, -1.0],
+    "neg": lambda g, node: [-1.0],
+    "mul": lambda g, node: [node.args[1], node.args[0]],
+    "fma": lambda g, node: [node.args[1], node.args[0], 1.0],
+    "div": _quotient,
+    "sin": lambda g, node: [g.cos(node.args[0])],
+    "cos": lambda g, node: [g.neg(g.sin(node.args[0]))],
+    "sqrt": lambda g, node: [g.div(0.5, node)],
+    "log": lambda g, node: [g.div(1.0, node.args[0])],
+    "atan2": _atan2,
+}
+"""For each operation, its derivatives by its arguments, as expressions."""
+
+
+def atan2(y: Operand, x: Operand) -> Operand:
+    """The angle of the vector (x, y), for coordinates of a :mod:`catena.partition`; kernels do not know it."""
+    if not isinstance(y, Expr) and not isinstance(x, Expr):
+        from math import atan2 as of_numbers
+
+        return of_numbers(y, x)
+    graph: Graph = (y if isinstance(y, Expr) else x).graph  # type: ignore[union-attr]
+    return graph._node("atan2", y, x)
+
+
+def _slopes(node: Expr) -> list[tuple[Expr, Operand]]:
+    """The arguments of a node that are expressions, each with the node's derivative by it."""
+    if node.op not in SLOPES:
+        raise TypeError(f"the derivative of the operation {node.op!r} is not known")
+    pairs = zip(node.args, SLOPES[node.op](node.graph, node), strict=True)
+    return [(argument, slope) for argument, slope in pairs if isinstance(argument, Expr)]
+
+
+def tangents(outputs: Sequence[Operand], directions: Mapping[Expr, Operand]) -> list[Operand]:
+    """How each output changes when every leaf in `directions` changes at the rate given there: forward mode."""
+    rate: dict[int, Operand] = {leaf.id: value for leaf, value in directions.items()}
+    for node in live(outputs):
+        if node.op != LEAF:
+            terms = [node.graph.mul(slope, rate.get(a.id, 0.0)) for a, slope in _slopes(node)]
+            rate[node.id] = _total(node.graph, terms)
+    return [rate.get(x.id, 0.0) if isinstance(x, Expr) else 0.0 for x in outputs]
+
+
+def gradient(output: Operand) -> dict[Expr, Operand]:
+    """The derivatives of one output by every leaf it depends on: reverse mode."""
+    if not isinstance(output, Expr):
+        return {}
+    weight: dict[int, list[Operand]] = {output.id: [1.0]}
+    found: dict[Expr, Operand] = {}
+    for node in reversed(live([output])):
+        total = _total(node.graph, weight.pop(node.id, []))
+        if node.op == LEAF:
+            found[node] = total
+            continue
+        for argument, slope in _slopes(node):
+            weight.setdefault(argument.id, []).append(node.graph.mul(total, slope))
+    return found
+
+
+def jacobian(outputs: Sequence[Operand], leaves: Sequence[Expr]) -> dict[tuple[int, int], Operand]:
+    """The entries (output, leaf) of the Jacobian that are not zero whatever the leaves are."""
+    column = {leaf.id: j for j, leaf in enumerate(leaves)}
+    entries: dict[tuple[int, int], Operand] = {}
+    for i, output in enumerate(outputs):
+        for leaf, slope in gradient(output).items():
+            if leaf.id in column and (isinstance(slope, Expr) or slope != 0.0):
+                entries[i, column[leaf.id]] = slope
+    return entries
+
+
+def _total(graph: Graph, terms: Sequence[Operand]) -> Operand:
+    total: Operand = 0.0
+    for term in terms:
+        total = graph.add(total, term)
+    return total
