@@ -13,6 +13,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from catena.kinds import Function
 from catena.scalars import Scalar
 from catena.spatial import (
     ArticulatedInertia,
@@ -99,21 +100,24 @@ def coriolis_matrix(links: Any, q: Field, v: Field) -> list[list[Scalar]]:
         V[k] = phi[k].T @ V[k.parent] + H[k].T @ v[k]
         rates[k] = _axis_rates(k, V[k], H[k], q[k], v[k])
         M[k], B[k] = k.M, Turning.of(k.M, V[k])
-    start, nv = links.lowered.v_start.tolist(), int(links.lowered.v_start[-1])
-    C: list[list[Scalar]] = [[0] * nv for _ in range(nv)]
+    C: list[list[Scalar]] = [[0] * links.nv for _ in range(links.nv)]
     for k in links.tip_to_base():
-        for j, (axis, rate) in enumerate(zip(H[k].columns, rates[k].columns, strict=True), start[k.index]):
+        for j, (axis, rate) in enumerate(zip(H[k].columns, rates[k].columns, strict=True), k.v_start):
             down, mass, up = M[k] @ rate + B[k] @ axis, M[k] @ axis, B[k].transpose_times(axis)
-            for i, x in enumerate(H[k] @ down, start[k.index]):
+            for i, x in enumerate(H[k] @ down, k.v_start):
                 C[i][j] = x
             link = k
             while link.parent is not links.base:
                 down, mass, up = phi[link] @ down, phi[link] @ mass, phi[link] @ up
                 link = link.parent
-                for i, x in enumerate(H[link] @ down, start[link.index]):
+                for i, x in enumerate(H[link] @ down, link.v_start):
                     C[i][j] = x
-                for i, x in enumerate(rates[link] @ mass + H[link] @ up, start[link.index]):
+                for i, x in enumerate(rates[link] @ mass + H[link] @ up, link.v_start):
                     C[j][i] = x
         M[k.parent] += phi[k].congruence(M[k])
         B[k.parent] += B[k].to_parent(phi[k])
     return C
+
+
+CORIOLIS_TIMES = Function("coriolis_times", coriolis_times, {"q": "q", "v": "v", "x": "v"}, {"y": "v"})
+CORIOLIS_MATRIX = Function("coriolis_matrix", coriolis_matrix, {"q": "q", "v": "v"}, {"C": "dense:nv,nv"})

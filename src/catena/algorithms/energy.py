@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from catena.kinds import Function
 from catena.scalars import Scalar
 from catena.spatial import Force, Motion, RigidInertia, Sym3, Vec3
 from catena.spatial.pose import Pose
@@ -82,7 +83,8 @@ def gravity_torque(links: Links, q: Field) -> Field:
 
 def center_of_mass(total: RigidInertia) -> Vec3:
     """The centre of mass of a body whose inertia is given."""
-    return total.h * (1 / total.m)
+    c: Vec3 = total.h * (1 / total.m)
+    return c
 
 
 def potential_energy(total: RigidInertia, gravity: Motion) -> Scalar:
@@ -97,7 +99,8 @@ def about(c: Vec3, f: Force) -> Force:
 
 def mean_velocity(total: RigidInertia, f: Force) -> Vec3:
     """The velocity of the centre of mass of a body with momentum f."""
-    return f.linear * (1 / total.m)
+    v: Vec3 = f.linear * (1 / total.m)
+    return v
 
 
 class Unrolled:
@@ -139,3 +142,27 @@ class Unrolled:
 
 def _rows(columns: list[list[Scalar]]) -> list[list[Scalar]]:
     return [list(row) for row in zip(*columns, strict=True)]
+
+
+_Q, _QV = {"q": "q"}, {"q": "q", "v": "v"}
+
+TOTAL_INERTIA = Function("total_inertia", total_inertia, _Q, {"total": "robot:10"}, regroup=False)
+MOMENTUM = Function("momentum", momentum, _QV, {"momentum": "robot:6"})
+MOMENTUM_AXES = Function("momentum_axes", momentum_axes, _Q, {"axes": "axes"})
+KINETIC_ENERGY = Function("kinetic_energy", kinetic_energy, _QV, {"energy": "robot"})
+GRAVITY_TORQUE = Function("gravity_torque", gravity_torque, _Q, {"tau": "v"})
+
+CENTER_OF_MASS = Function("center_of_mass", Unrolled.center_of_mass, _Q, {"c": "dense:3"}, regroup=False)
+POTENTIAL_ENERGY = Function("potential_energy", Unrolled.potential_energy, _Q, {"energy": "dense:"}, regroup=False)
+CENTER_OF_MASS_VELOCITY = Function(
+    "center_of_mass_velocity", Unrolled.center_of_mass_velocity, _QV, {"v": "dense:3"}, regroup=False
+)
+CENTER_OF_MASS_JACOBIAN = Function(
+    "center_of_mass_jacobian", Unrolled.center_of_mass_jacobian, _Q, {"J": "dense:3,nv"}, regroup=False
+)
+CENTROIDAL_MOMENTUM = Function(
+    "centroidal_momentum", Unrolled.centroidal_momentum, _QV, {"momentum": "dense:6"}, regroup=False
+)
+CENTROIDAL_MOMENTUM_MATRIX = Function(
+    "centroidal_momentum_matrix", Unrolled.centroidal_momentum_matrix, _Q, {"A": "dense:6,nv"}, regroup=False
+)

@@ -50,6 +50,10 @@ class Pose:
         """A motion given in the outer frame, in this one."""
         return Motion(self.R.T @ V.angular, self.R.T @ (V.linear - self.p.cross(V.angular)))
 
+    def force_in(self, f: Force) -> Force:
+        """A wrench or momentum given in the outer frame, about the outer origin, in this one."""
+        return Force(self.R.T @ (f.angular - self.p.cross(f.linear)), self.R.T @ f.linear)
+
     def force_out(self, f: Force) -> Force:
         """A wrench or momentum given in this frame, in the outer one, about the outer origin."""
         linear = self.R @ f.linear

@@ -1,0 +1,132 @@
+"""M⁻¹, M⁻¹Jᵀ and J M⁻¹Jᵀ as whole matrices, from M⁻¹ = (I − HΨL)ᵀ D⁻¹ (I − HΨL): Rodriguez & Kreutz (1988), (4.16).
+
+A torque or a wrench on a link is whitened on its way to the base, (4.15): it leaves an innovation at each joint that it
+passes, and none elsewhere. An entry of any of these matrices is then a product of two such columns with D⁻¹ between
+them, a sum over the joints that lie between the base and both links: exactly zero where branches part at a fixed base.
+For M⁻¹ this takes fewer operations than the Υ recursion of :mod:`catena.algorithms.operational_space`. For unrolled
+kernels only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from typing import Any
+
+from catena.algorithms.innovations import riccati
+from catena.algorithms.kinematics import UnrolledPlace
+from catena.kinds import Function
+from catena.scalars import Scalar, is_zero
+from catena.spatial import Dofs, Force
+from catena.sweeps import Field
+
+Matrix = list[list[Scalar]]
+
+Column = dict[int, Scalar]
+"""The innovations L⁻¹ (I − HΨL) x that torques x leave, by the number of the degree of freedom; D = L diag Lᵀ."""
+
+
+def inverse_mass_matrix(links: Any, q: Field) -> Matrix:
+    """M(q)⁻¹, nv rows. O(n²), or O(n d²) where branches part early."""
+    whitener = _Whitener(links, q)
+    columns = whitener.torques()
+    return whitener.products(columns, columns)
+
+
+def mobility(links: Any, q: Field, *points: list[Scalar] | None, places: Sequence[UnrolledPlace]) -> Matrix:
+    """Ω = J M⁻¹ Jᵀ of frames together, 6 rows for each. O(d²) at most for frames of depth d."""
+    whitener = _Whitener(links, q)
+    columns = whitener.wrenches(q, places, points)
+    return whitener.products(columns, columns)
+
+
+def weighted_jacobian(
+    links: Any, q: Field, *points: list[Scalar] | None, places: Sequence[UnrolledPlace]
+) -> tuple[Matrix, Matrix]:
+    """M⁻¹ Jᵀ, nv rows, and Ω = J M⁻¹ Jᵀ."""
+    whitener = _Whitener(links, q)
+    columns = whitener.wrenches(q, places, points)
+    return whitener.products(whitener.torques(), columns), whitener.products(columns, columns)
+
+
+class _Whitener:
+    """The factors of M, and the way of torques and wrenches to the base."""
+
+    def __init__(self, links: Any, q: Field) -> None:
+        self.links = links
+        self.phi, self.H = links.fields("phi H")
+        for k in links.base_to_tip():
+            self.phi[k], self.H[k] = k.joint(q[k])
+        _, self.D, self.G = riccati(links, q)
+        self.weight = [r for k in links for r in self.D[k].inv.reciprocals]
+
+    def torques(self) -> list[Column]:
+        """The columns of unit torques, one for each degree of freedom."""
+        return [
+            self._column(k, Dofs([int(i == j) for j in range(k.kind.nv)]), Force.zero())
+            for k in self.links
+            for i in range(k.kind.nv)
+        ]
+
+    def wrenches(
+        self, q: Field, places: Sequence[UnrolledPlace], points: Sequence[list[Scalar] | None]
+    ) -> list[Column]:
+        """The columns of unit wrenches on frames, six for each."""
+        columns = []
+        for place, point in zip(places, points or [None] * len(places), strict=True):
+            k, units = place.unit_wrenches(self.links, q, point)
+            columns += [self._column(k, self.H[k] @ f, -f) for f in units]
+        return columns
+
+    def _column(self, k: Any, eps: Dofs, z: Force) -> Column:
+        """What innovations eps at joint k, and z = −f for a wrench f on link k, leave from there to the base."""
+        column: Column = {}
+        while True:
+            own = range(k.v_start, k.v_start + k.kind.nv)
+            column.update(zip(own, _forward(self.D[k].inv.L, list(eps)), strict=True))
+            if k.parent is self.links.base:
+                return column
+            z = self.phi[k] @ (z + self.G[k] @ eps)  # ψ z + L x
+            k = k.parent
+            eps = -(self.H[k] @ z)  # (4.15)
+
+    def products(self, left: list[Column], right: list[Column]) -> Matrix:
+        """leftᵀ D⁻¹ right, each entry of a symmetric result made once."""
+        symmetric = left is right
+        matrix: Matrix = [[0] * len(right) for _ in left]
+        for j, column in enumerate(right):
+            weighted = {row: self.weight[row] * x for row, x in column.items() if not is_zero(x)}
+            for i in range(j if symmetric else 0, len(left)):
+                terms = [x * weighted[row] for row, x in left[i].items() if row in weighted and not is_zero(x)]
+                matrix[i][j] = sum(terms[1:], start=terms[0]) if terms else 0
+                if symmetric:
+                    matrix[j][i] = matrix[i][j]
+        return matrix
+
+
+def _forward(L: list[list[Scalar]], x: list[Scalar]) -> list[Scalar]:
+    """L⁻¹ x for unit lower triangular L."""
+    for i in range(len(x)):
+        for j in range(i):
+            x[i] = x[i] - L[i][j] * x[j]
+    return x
+
+
+INVERSE_MASS_MATRIX = Function(
+    "inverse_mass_matrix/whitened", inverse_mass_matrix, {"q": "q"}, {"inverse": "dense:nv,nv"}
+)
+
+
+def mobility_of(name: str, places: Sequence[UnrolledPlace], points: int = 0) -> Function:
+    """Ω of frames together, called `name`; `points` counts the points that are given as arguments, none or one each."""
+    size = 6 * len(places)
+    inputs = {"q": "q", **{f"point{i}": "robot:3" for i in range(points)}}
+    return Function(f"mobility/{name}", partial(mobility, places=places), inputs, {"Omega": f"dense:{size},{size}"})
+
+
+def weighted_jacobian_of(name: str, places: Sequence[UnrolledPlace], points: int = 0) -> Function:
+    """M⁻¹ Jᵀ and Ω of frames together, as :func:`mobility_of`."""
+    size = 6 * len(places)
+    inputs = {"q": "q", **{f"point{i}": "robot:3" for i in range(points)}}
+    outputs = {"MinvJt": f"dense:nv,{size}", "Omega": f"dense:{size},{size}"}
+    return Function(f"weighted_jacobian/{name}", partial(weighted_jacobian, places=places), inputs, outputs)

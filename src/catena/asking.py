@@ -1,0 +1,78 @@
+"""What all questions to a robot share: running a function's kernel, quickly where that is possible."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from catena import engine
+from catena.errors import UnsupportedError
+from catena.kinds import Function
+from catena.scalars import Scalar
+
+if TYPE_CHECKING:
+    from catena.robot import Robot
+
+Array = npt.NDArray[Any]
+
+
+def ask(
+    robot: Robot,
+    function: Function,
+    *arrays: npt.ArrayLike,
+    out: Any = None,
+    dtype: npt.DTypeLike = np.float64,
+    shape: str | None = None,
+    present: tuple[str, ...] = (),
+) -> Any:
+    """Evaluate a function for a robot: the result, or a tuple of results."""
+    if out is None and dtype is np.float64 and shape is None and not present:
+        return quick(robot, function)(*arrays)
+    return engine.kernel(robot, function, present=present, dtype=dtype, shape=shape)(*arrays, out=out)
+
+
+def quick(robot: Robot, function: Function) -> Any:
+    """The function in float64 with all defaults, ready to be called with arrays alone."""
+    known = robot.__dict__.get("_quick")
+    if known is None:
+        known = robot.__dict__.setdefault("_quick", {})
+    found = known.get(function.name)
+    if found is None:
+        from catena.kernels.fastcall import fast_call
+
+        kernel = engine.kernel(robot, function)
+        found = known[function.name] = fast_call(kernel, kernel)
+    return found
+
+
+def is_rolled(robot: Robot, shape: str | None) -> bool:
+    """Whether kernels of this robot are loops, which cannot make whole matrices."""
+    return shape == "rolled" or (shape is None and robot.tree.n > engine.UNROLLED)
+
+
+def one_of(what: str, value: str, allowed: Sequence[str]) -> None:
+    """Refuse a word that is not among those allowed."""
+    if value not in allowed:
+        raise UnsupportedError(f"no {what} {value!r}; expected one of {', '.join(map(repr, allowed))}")
+
+
+def components(array: Array, dimensions: int = 1) -> list[Scalar]:
+    """The numbers along the last dimensions, each an array over the batch: scalars for algorithms that run on any."""
+    return list(np.moveaxis(array.reshape(*array.shape[: array.ndim - dimensions], -1), -1, 0))
+
+
+def stacked(parts: Sequence[Any], out: Array | None = None) -> Array:
+    """Scalars of :func:`components` as one array again, along a new last dimension."""
+    result = np.stack(np.broadcast_arrays(*parts), axis=-1)
+    return delivered(result, out)
+
+
+def delivered(result: Array, out: Array | None) -> Array:
+    """The result, written to `out` if that is given."""
+    if out is None:
+        return result
+    out[...] = result
+    return out

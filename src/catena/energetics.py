@@ -1,0 +1,202 @@
+"""The part of Robot that answers with energies, momenta, the centre of mass and the torques of gravity and Coriolis."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
+import numpy.typing as npt
+
+from catena.algorithms import energy
+from catena.algorithms.coriolis import CORIOLIS_MATRIX, CORIOLIS_TIMES
+from catena.asking import ask, components, delivered, is_rolled, one_of, stacked
+from catena.errors import ModelError
+from catena.spatial import Force, Motion, RigidInertia, Sym3, Vec3
+
+if TYPE_CHECKING:
+    from catena.robot import Robot
+
+Array = npt.NDArray[Any]
+
+ABOUT = ("center_of_mass", "base")
+"""The points that a momentum can be asked about."""
+
+
+class Energetics:
+    """Energies, momenta, centre of mass, gravity and Coriolis torques of all that moves, hence not of a fixed base.
+
+    Results are in the base's axes and SI units. Arrays broadcast over leading dimensions; results are float64 unless
+    `dtype` says float32, and are written to `out` if that is given.
+    """
+
+    def kinetic_energy(
+        self,
+        q: npt.ArrayLike,
+        v: npt.ArrayLike,
+        *,
+        out: Array | None = None,
+        dtype: npt.DTypeLike = np.float64,
+        shape: str | None = None,
+    ) -> Any:
+        """½ vᵀ M(q) v in J, (...,), the inertia of rotors (armature) included. O(n)."""
+        return ask(self._robot, energy.KINETIC_ENERGY, q, v, out=out, dtype=dtype, shape=shape)
+
+    def potential_energy(
+        self,
+        q: npt.ArrayLike,
+        *,
+        out: Array | None = None,
+        dtype: npt.DTypeLike = np.float64,
+        shape: str | None = None,
+    ) -> Any:
+        """Of gravity, in J, (...,): zero when the centre of mass is at the height of the base's origin. O(n)."""
+        if not is_rolled(self._robot, shape):
+            return ask(self._robot, energy.POTENTIAL_ENERGY, q, out=out, dtype=dtype)
+        gravity = Motion(Vec3.zero(), Vec3(*self._robot.gravity.tolist()))
+        return delivered(energy.potential_energy(self._total(q, dtype), gravity), out)
+
+    def gravity_torque(
+        self,
+        q: npt.ArrayLike,
+        *,
+        out: Array | None = None,
+        dtype: npt.DTypeLike = np.float64,
+        shape: str | None = None,
+    ) -> Array:
+        """g(q), (..., nv): the torques that hold the robot at rest, the gradient of the potential energy. O(n)."""
+        return cast(Array, ask(self._robot, energy.GRAVITY_TORQUE, q, out=out, dtype=dtype, shape=shape))
+
+    def coriolis_matrix(
+        self,
+        q: npt.ArrayLike,
+        v: npt.ArrayLike,
+        *,
+        out: Array | None = None,
+        dtype: npt.DTypeLike = np.float64,
+        shape: str | None = None,
+    ) -> Array:
+        """C(q, v), (..., nv, nv), from Christoffel symbols: Ṁ − 2 C is skew, and bias = C v + g. O(n²)."""
+        robot = self._robot
+        if not is_rolled(robot, shape):
+            return cast(Array, ask(robot, CORIOLIS_MATRIX, q, v, out=out, dtype=dtype))
+        units, q, v = np.eye(robot.nv), np.asarray(q)[..., None, :], np.asarray(v)[..., None, :]
+        columns = ask(robot, CORIOLIS_TIMES, q, v, units, dtype=dtype, shape=shape)
+        return delivered(np.swapaxes(columns, -1, -2), out)
+
+    def coriolis_times(
+        self,
+        q: npt.ArrayLike,
+        v: npt.ArrayLike,
+        x: npt.ArrayLike,
+        *,
+        out: Array | None = None,
+        dtype: npt.DTypeLike = np.float64,
+        shape: str | None = None,
+    ) -> Array:
+        """C(q, v) x, (..., nv), without forming C. O(n)."""
+        return cast(Array, ask(self._robot, CORIOLIS_TIMES, q, v, x, out=out, dtype=dtype, shape=shape))
+
+    def center_of_mass(
+        self,
+        q: npt.ArrayLike,
+        *,
+        out: Array | None = None,
+        dtype: npt.DTypeLike = np.float64,
+        shape: str | None = None,
+    ) -> Array:
+        """Of all that moves, (..., 3) in m. O(n)."""
+        self._check_mass()
+        if not is_rolled(self._robot, shape):
+            return cast(Array, ask(self._robot, energy.CENTER_OF_MASS, q, out=out, dtype=dtype))
+        return stacked(list(energy.center_of_mass(self._total(q, dtype))), out)
+
+    def center_of_mass_velocity(
+        self,
+        q: npt.ArrayLike,
+        v: npt.ArrayLike,
+        *,
+        out: Array | None = None,
+        dtype: npt.DTypeLike = np.float64,
+        shape: str | None = None,
+    ) -> Array:
+        """The rate of change of `center_of_mass`, (..., 3) in m/s. O(n)."""
+        self._check_mass()
+        if not is_rolled(self._robot, shape):
+            return cast(Array, ask(self._robot, energy.CENTER_OF_MASS_VELOCITY, q, v, out=out, dtype=dtype))
+        return stacked(list(energy.mean_velocity(self._total(q, dtype), self._momentum(q, v, dtype))), out)
+
+    def center_of_mass_jacobian(
+        self,
+        q: npt.ArrayLike,
+        *,
+        out: Array | None = None,
+        dtype: npt.DTypeLike = np.float64,
+        shape: str | None = None,
+    ) -> Array:
+        """(..., 3, nv): the velocity of the centre of mass is this times v. O(n)."""
+        self._check_mass()
+        if not is_rolled(self._robot, shape):
+            return cast(Array, ask(self._robot, energy.CENTER_OF_MASS_JACOBIAN, q, out=out, dtype=dtype))
+        total, axes = self._spread(q, dtype)
+        return delivered(np.stack(list(energy.mean_velocity(total, axes)), axis=-2), out)
+
+    def momentum(
+        self,
+        q: npt.ArrayLike,
+        v: npt.ArrayLike,
+        about: str = "center_of_mass",
+        *,
+        out: Array | None = None,
+        dtype: npt.DTypeLike = np.float64,
+        shape: str | None = None,
+    ) -> Array:
+        """Angular momentum about the centre of mass or the base's origin, kg m²/s, then linear, kg m/s: (..., 6). O(n).
+
+        That of the links; rotors that armature stands for turn in directions the model does not tell.
+        """
+        one_of("point to take momenta about:", about, ABOUT)
+        robot = self._robot
+        if about == "base":
+            return cast(Array, ask(robot, energy.MOMENTUM, q, v, out=out, dtype=dtype, shape=shape))
+        self._check_mass()
+        if not is_rolled(robot, shape):
+            return cast(Array, ask(robot, energy.CENTROIDAL_MOMENTUM, q, v, out=out, dtype=dtype))
+        c = energy.center_of_mass(self._total(q, dtype))
+        return stacked(energy.about(c, self._momentum(q, v, dtype)).components, out)
+
+    def centroidal_momentum_matrix(
+        self,
+        q: npt.ArrayLike,
+        *,
+        out: Array | None = None,
+        dtype: npt.DTypeLike = np.float64,
+        shape: str | None = None,
+    ) -> Array:
+        """A(q), (..., 6, nv): the momentum about the centre of mass is A v, angular part first. O(n)."""
+        self._check_mass()
+        if not is_rolled(self._robot, shape):
+            return cast(Array, ask(self._robot, energy.CENTROIDAL_MOMENTUM_MATRIX, q, out=out, dtype=dtype))
+        total, axes = self._spread(q, dtype)
+        return delivered(np.stack(energy.about(energy.center_of_mass(total), axes).components, axis=-2), out)
+
+    @property
+    def _robot(self) -> Robot:
+        return cast("Robot", self)
+
+    def _check_mass(self) -> None:
+        if self._robot.total_mass <= 0.0:
+            raise ModelError("nothing that moves has a mass, so there is no centre of mass")
+
+    def _total(self, q: npt.ArrayLike, dtype: npt.DTypeLike) -> RigidInertia:
+        """The inertia of all links as one body, over arrays."""
+        numbers = components(ask(self._robot, energy.TOTAL_INERTIA, q, dtype=dtype, shape="rolled"))
+        return RigidInertia(numbers[0], Vec3(*numbers[1:4]), Sym3(*numbers[4:]))
+
+    def _momentum(self, q: npt.ArrayLike, v: npt.ArrayLike, dtype: npt.DTypeLike) -> Force:
+        return Force.of(components(ask(self._robot, energy.MOMENTUM, q, v, dtype=dtype, shape="rolled")))
+
+    def _spread(self, q: npt.ArrayLike, dtype: npt.DTypeLike) -> tuple[RigidInertia, Force]:
+        """The inertia of all links, and the momenta at unit speeds, over arrays that broadcast along the speeds."""
+        total = self._total(np.asarray(q)[..., None, :], dtype)
+        axes = ask(self._robot, energy.MOMENTUM_AXES, q, dtype=dtype, shape="rolled")
+        return total, Force.of(components(axes))
