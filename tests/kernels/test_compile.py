@@ -3,22 +3,28 @@
 from __future__ import annotations
 
 import ctypes
+import dataclasses
 import gc
 import math
 import os
+import platform
 import subprocess
 import sys
 import threading
 from pathlib import Path
 
 import pytest
+from tests.kernels.elf import undefined_symbols
 from tests.kernels.handmade import multiply_add_ir
 
 import catena
 from catena.errors import CatenaError
 from catena.kernels import fingerprint
 from catena.kernels.cache import Cache
-from catena.kernels.compile import Codegen, compile_cached, load, object_code
+from catena.kernels.call_ir import CALL_IR
+from catena.kernels.compile import Codegen, _llvm, _target_machine, compile_cached, load, object_code
+from catena.kernels.share_ir import SHARE_IR
+from catena.kernels.target import host
 
 IDENTITY = "define dso_local double @f(double %x) nounwind { ret double %x }"
 
@@ -52,6 +58,39 @@ def test_helpers_are_those_of_the_c_library():
 def test_external_symbols_are_refused(declaration):
     with pytest.raises(CatenaError, match="external symbols"):
         object_code(declaration + "\n" + IDENTITY)
+
+
+TARGETS = {
+    "baseline": ("x86_64-unknown-linux-gnu", "x86-64", ""),
+    "avx2": ("x86_64-unknown-linux-gnu", "haswell", "+avx2,+fma"),
+    "avx512": ("x86_64-unknown-linux-gnu", "skylake-avx512", ""),
+    "this one": (),
+}
+
+
+@pytest.mark.skipif(platform.machine() != "x86_64" or sys.platform != "linux", reason="looks at ELF for x86-64")
+@pytest.mark.parametrize("name", TARGETS)
+@pytest.mark.parametrize("ir", [SHARE_IR + CALL_IR, multiply_add_ir(7)], ids=["runtime", "handmade"])
+@pytest.mark.parametrize("passes", [0, 2, 3])
+def test_nothing_is_needed_from_outside(ir, name, passes):
+    target = dataclasses.replace(host(), **dict(zip(("triple", "cpu", "features"), TARGETS[name], strict=False)))
+    assert undefined_symbols(object_code(ir, Codegen(passes=passes), target)) == []
+
+
+@pytest.mark.skipif(platform.machine() != "x86_64" or sys.platform != "linux", reason="looks at ELF for x86-64")
+def test_the_check_for_outside_symbols_sees_them():
+    assert "sin" in undefined_symbols(
+        _target_machine(host(), 2).emit_object(
+            _parsed("""
+        declare double @sin(double)
+        define double @f(double %x) { %y = call double @sin(double %x)
+        ret double %y }""")
+        )
+    )
+
+
+def _parsed(ir):
+    return _llvm().parse_assembly(ir)
 
 
 def test_unknown_symbols():
@@ -134,6 +173,7 @@ def test_threads_get_one_module(cache_directory):
 FORKS = """
 import os, sys, threading, time
 sys.path.insert(0, {root!r})
+from tests.kernels.elf import undefined_symbols
 from tests.kernels.handmade import multiply_add_ir
 from catena.kernels.compile import load, object_code
 stop = threading.Event()
