@@ -1,8 +1,12 @@
-"""A digest of the part of Catena that decides what machine code looks like."""
+"""A digest of the part of Catena that decides what machine code looks like.
+
+It is computed in every process that uses a kernel, so it is written for speed: about a millisecond.
+"""
 
 from __future__ import annotations
 
 import functools
+import io
 import os
 from collections.abc import Iterator
 from hashlib import blake2b
@@ -21,18 +25,18 @@ def package_fingerprint() -> str:
     """
     digest = blake2b(catena.__version__.encode(), digest_size=20)
     root = os.path.dirname(catena.__file__)
-    for path in sorted(_sources(root)):
-        with open(path, "rb") as file:
-            content = file.read()
-        digest.update(f"{os.path.relpath(path, root)} {len(content)}\0".encode())
+    for name in sorted(_sources(root, "")):
+        with io.FileIO(root + name) as file:
+            content = file.readall()
+        digest.update(f"{name} {len(content)}\0".encode())
         digest.update(content)
     return digest.hexdigest()
 
 
-def _sources(directory: str) -> Iterator[str]:
-    with os.scandir(directory) as items:
-        for item in items:
-            if item.name.endswith(".py"):
-                yield item.path
-            elif item.is_dir() and item.name not in IRRELEVANT:
-                yield from _sources(item.path)
+def _sources(root: str, directory: str) -> Iterator[str]:
+    """Names of the source files, relative to the root."""
+    for name in os.listdir(root + directory):
+        if name.endswith(".py"):
+            yield f"{directory}/{name}"
+        elif "." not in name and name not in IRRELEVANT:
+            yield from _sources(root, f"{directory}/{name}")
