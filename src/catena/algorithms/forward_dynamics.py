@@ -5,7 +5,8 @@ without, three sweeps. FD2 also gives the accelerations of the links. :mod:`cate
 paper only announces.
 
 V, a, b, P, D and G are computed along the way, in the sweeps the paper names. Gravity is an acceleration of the base,
-(3.21). ψ is never formed: ψ(k+1,k) z = φ (z − G H z), and L = φ G.
+(3.21). ψ is never formed: ψ(k+1,k) z = φ (z − G H z), and L = φ G. V and ζ = φᵀa travel together as the rates of a
+frame, with accelerations of points as in the paper; FD4 uses spatial accelerations, whose bias a(k) is shorter.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from catena.algorithms.newton_euler import of_frame
+from catena.algorithms.newton_euler import at_rest
 from catena.kinds import Function
 from catena.spatial import Force, Motion
 from catena.sweeps import Field, Links
@@ -21,7 +22,7 @@ from catena.sweeps import Field, Links
 
 def fd1(links: Links, q: Field, v: Field, tau: Field, f_ext: Field | None = None) -> Field:
     """Algorithm FD1 (4.17)-(4.22): bias torques by Newton-Euler, then M⁻¹ as a filter and a smoother. Four sweeps."""
-    phi, H, _, _, T = _bias_free(links, q, v, tau, f_ext)
+    phi, H, _, T = _bias_free(links, q, v, tau, f_ext)
     vdot, _ = _filter_and_smooth(links, phi, H, T)
     return vdot
 
@@ -29,36 +30,34 @@ def fd1(links: Links, q: Field, v: Field, tau: Field, f_ext: Field | None = None
 def fd2(links: Links, q: Field, v: Field, tau: Field, f_ext: Field | None = None) -> tuple[Field, Field]:
     """Algorithm FD2 (5.5)-(5.7): FD1 with the accelerations of the links, α = λ + φᵀa.
 
-    Accelerations are (ω̇, v̇) of each link's own frame, in its axes: the frame's origin may be any point of the link,
-    so those of the tips are among them.
+    Accelerations are (ω̇, v̇) of each link's own frame, in its axes: the frame's origin may be any point of the link, so
+    those of the tips are among them.
     """
     g, alpha = links.fields("g alpha")
     g[links.base] = links.gravity
-    phi, H, V, zeta, T = _bias_free(links, q, v, tau, f_ext)  # (5.5)
+    phi, H, zeta, T = _bias_free(links, q, v, tau, f_ext)  # (5.5)
     vdot, lam = _filter_and_smooth(links, phi, H, T)
     for k in links.base_to_tip():
-        g[k] = phi[k].T @ g[k.parent]
-        alpha[k] = of_frame(k, V[k], lam[k] + zeta[k] + g[k])  # (5.6), (5.7), less the base's fictitious acceleration
+        g[k] = phi[k].T @ g[k.parent]  # takes the base's fictitious acceleration away again
+        tip = zeta[k].through(k.frame)
+        alpha[k] = k.frame.T @ (lam[k] + g[k]) + Motion(tip.wdot, tip.a)  # (5.6), (4.23)
     return vdot, alpha
 
 
-def _bias_free(
-    links: Links, q: Field, v: Field, tau: Field, f_ext: Field | None
-) -> tuple[Field, Field, Field, Field, Field]:
-    """φ, H, V, ζ = φᵀa and T' = T − Hφ[M ζ + b − f_ext] (4.17): one sweep to the tips, one to the base."""
-    phi, H, V, zeta, f, T = links.fields("phi H V zeta f T")
-    V[links.base], zeta[links.base] = Motion.zero(), -links.gravity
+def _bias_free(links: Links, q: Field, v: Field, tau: Field, f_ext: Field | None) -> tuple[Field, Field, Field, Field]:
+    """φ, H, ζ = φᵀa and T' = T − Hφ[Mζ + b − f_ext] (4.17): one sweep to the tips, one to the base."""
+    phi, H, zeta, f, T = links.fields("phi H zeta f T")
+    zeta[links.base] = at_rest(links)
     for k in links.base_to_tip():
         phi[k], H[k] = k.joint(q[k])
-        V[k] = phi[k].T @ V[k.parent] + H[k].T @ v[k]  # (2.25)
-        zeta[k] = phi[k].T @ zeta[k.parent] + k.bias_acceleration(V[k], H[k], q[k], v[k])
-        f[k] = k.M @ zeta[k] + V[k].cross(k.M @ V[k])
+        zeta[k] = zeta[k.parent].through(phi[k]).joined(H[k], v[k], k.kind.axes_rate(q[k], v[k]))  # (2.25), φᵀa
+        f[k] = zeta[k].wrench(k.M)  # Mζ + b
         if f_ext is not None:
             f[k] = f[k] - k.frame @ f_ext[k]
     for k in links.tip_to_base():
         T[k] = tau[k] - H[k] @ f[k]
         f[k.parent] += phi[k] @ f[k]
-    return phi, H, V, zeta, T
+    return phi, H, zeta, T
 
 
 def _filter_and_smooth(links: Links, phi: Field, H: Field, T: Field) -> tuple[Field, Field]:
@@ -83,14 +82,13 @@ def _filter_and_smooth(links: Links, phi: Field, H: Field, T: Field) -> tuple[Fi
 
 
 def fd3(links: Links, q: Field, v: Field, tau: Field, f_ext: Field | None = None) -> Field:
-    """Algorithm FD3 (5.8)-(5.10): the filter takes torques and bias forces together."""
-    phi, H, V, zeta, P, z, G, nu, lam, vdot = links.fields("phi H V zeta P z G nu lam vdot")
-    V[links.base], zeta[links.base], lam[links.base] = Motion.zero(), -links.gravity, Motion.zero()
+    """Algorithm FD3 (5.8)-(5.10): the filter takes torques and bias forces together. Three sweeps."""
+    phi, H, zeta, P, z, G, nu, lam, vdot = links.fields("phi H zeta P z G nu lam vdot")
+    zeta[links.base], lam[links.base] = at_rest(links), Motion.zero()
     for k in links.base_to_tip():
         phi[k], H[k] = k.joint(q[k])
-        V[k] = phi[k].T @ V[k.parent] + H[k].T @ v[k]  # (2.25)
-        zeta[k] = phi[k].T @ zeta[k.parent] + k.bias_acceleration(V[k], H[k], q[k], v[k])  # (5.8)
-        P[k], z[k] = k.M.articulated, k.M @ zeta[k] + V[k].cross(k.M @ V[k])  # (4.4), Mζ + b
+        zeta[k] = zeta[k.parent].through(phi[k]).joined(H[k], v[k], k.kind.axes_rate(q[k], v[k]))  # (2.25), (5.8)
+        P[k], z[k] = k.M.articulated, zeta[k].wrench(k.M)  # (4.4), Mζ + b
         if f_ext is not None:
             z[k] = z[k] - k.frame @ f_ext[k]
     for k in links.tip_to_base():
