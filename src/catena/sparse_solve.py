@@ -1,0 +1,66 @@
+"""Symmetric positive definite sparse systems, factored once: by LAPACK where the band is narrow, else by SuperLU."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy.linalg import LinAlgError, cho_solve_banded, cholesky_banded
+from scipy.sparse import csr_matrix
+from scipy.sparse.linalg import splu
+
+from catena.errors import SingularError
+
+Array = npt.NDArray[Any]
+
+_NARROW = 16
+"""Up to this half-bandwidth the banded factorization is the faster one."""
+
+
+class Factored:
+    """A symmetric positive definite matrix and its factors; without fill on trees, as minimum degree takes leaves first."""
+
+    def __init__(self, matrix: csr_matrix) -> None:
+        entries = matrix.tocoo()
+        offset = entries.col - entries.row
+        width = int(np.max(np.abs(offset), initial=0))
+        self._n = matrix.shape[0]
+        self._banded: Array | None = None
+        try:
+            if width <= _NARROW:
+                lower = offset <= 0
+                bands = np.zeros((width + 1, self._n))
+                np.add.at(bands, (-offset[lower], entries.col[lower]), entries.data[lower])
+                self._banded = cholesky_banded(bands, lower=True) if self._n else bands
+            else:
+                options = {"SymmetricMode": True}
+                self._lu = splu(matrix.tocsc(), permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.0, options=options)
+        except (LinAlgError, RuntimeError) as error:
+            raise SingularError(
+                "Hᵇᵇ is singular: the hard coordinates are not independent at this configuration"
+            ) from error
+
+    def solve(self, b: Array) -> Array:
+        """The solution for one right-hand side."""
+        if self._n == 0:
+            return b
+        if self._banded is not None:
+            return np.asarray(cho_solve_banded((self._banded, True), b))
+        return np.asarray(self._lu.solve(b))
+
+    def log_determinant(self) -> float:
+        """log det of the matrix."""
+        if self._banded is not None:
+            return 2 * float(np.sum(np.log(self._banded[0])))
+        return float(np.sum(np.log(self._lu.U.diagonal())))
+
+
+def log_abs_determinant(matrix: csr_matrix) -> float:
+    """log |det| of a square sparse matrix."""
+    if matrix.shape[0] == 0:
+        return 0.0
+    try:
+        return float(np.sum(np.log(np.abs(splu(matrix.tocsc()).U.diagonal()))))
+    except RuntimeError as error:
+        raise SingularError("the coordinates are not independent at this configuration") from error
