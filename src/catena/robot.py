@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from catena.dynamics import Dynamics
+from catena.energetics import Energetics
 from catena.errors import ModelError
 from catena.model import checks, edit
 from catena.model.configuration import Configurations, batch_shape
@@ -17,11 +18,12 @@ from catena.model.description import Description
 from catena.model.merge import compose
 from catena.model.parts import JointPart
 from catena.model.tree import Frame, Tree
+from catena.operational import Operational
 
 Array = npt.NDArray[Any]
 
 
-class Robot(Description, Dynamics):
+class Robot(Description, Dynamics, Operational, Energetics):
     """A tree of rigid links joined to a base: immutable, hashable, picklable, safe to share between threads.
 
     Made by `catena.load`, `catena.Builder`, `catena.planar_chain` and their like, or from a `Tree`. Two robots are

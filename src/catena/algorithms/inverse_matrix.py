@@ -9,7 +9,7 @@ kernels only.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
@@ -17,7 +17,7 @@ from catena.algorithms.innovations import riccati
 from catena.algorithms.kinematics import UnrolledPlace
 from catena.kinds import Function
 from catena.scalars import Scalar, is_zero
-from catena.spatial import Dofs, Force
+from catena.spatial import Dofs, Force, SmallSymmetric, small
 from catena.sweeps import Field
 
 Matrix = list[list[Scalar]]
@@ -40,13 +40,26 @@ def mobility(links: Any, q: Field, *points: list[Scalar] | None, places: Sequenc
     return whitener.products(columns, columns)
 
 
-def weighted_jacobian(
+def operational_inertia(
     links: Any, q: Field, *points: list[Scalar] | None, places: Sequence[UnrolledPlace]
 ) -> tuple[Matrix, Matrix]:
-    """M⁻¹ Jᵀ, nv rows, and Ω = J M⁻¹ Jᵀ."""
+    """Λ = Ω⁻¹ and Ω of frames together."""
+    Omega = mobility(links, q, *points, places=places)
+    return inverse(Omega), Omega
+
+
+def consistent_inverse(links: Any, q: Field, *points: list[Scalar] | None, places: Sequence[UnrolledPlace]) -> Matrix:
+    """J̄ = M⁻¹ Jᵀ Λ, nv rows: the right inverse of J that is weighted by M."""
     whitener = _Whitener(links, q)
     columns = whitener.wrenches(q, places, points)
-    return whitener.products(whitener.torques(), columns), whitener.products(columns, columns)
+    Omega = SmallSymmetric([row[: i + 1] for i, row in enumerate(whitener.products(columns, columns))])
+    return [list(Omega.inv @ Dofs(row)) for row in whitener.products(whitener.torques(), columns)]
+
+
+def inverse(S: Matrix) -> Matrix:
+    """The inverse of a symmetric positive definite matrix, without pivoting."""
+    lower = small.inverse(SmallSymmetric([row[: i + 1] for i, row in enumerate(S)])).lower
+    return [[lower[max(i, j)][min(i, j)] for j in range(len(S))] for i in range(len(S))]
 
 
 class _Whitener:
@@ -117,16 +130,11 @@ INVERSE_MASS_MATRIX = Function(
 )
 
 
-def mobility_of(name: str, places: Sequence[UnrolledPlace], points: int = 0) -> Function:
-    """Ω of frames together, called `name`; `points` counts the points that are given as arguments, none or one each."""
-    size = 6 * len(places)
-    inputs = {"q": "q", **{f"point{i}": "robot:3" for i in range(points)}}
-    return Function(f"mobility/{name}", partial(mobility, places=places), inputs, {"Omega": f"dense:{size},{size}"})
-
-
-def weighted_jacobian_of(name: str, places: Sequence[UnrolledPlace], points: int = 0) -> Function:
-    """M⁻¹ Jᵀ and Ω of frames together, as :func:`mobility_of`."""
-    size = 6 * len(places)
-    inputs = {"q": "q", **{f"point{i}": "robot:3" for i in range(points)}}
-    outputs = {"MinvJt": f"dense:nv,{size}", "Omega": f"dense:{size},{size}"}
-    return Function(f"weighted_jacobian/{name}", partial(weighted_jacobian, places=places), inputs, outputs)
+def of_frames(
+    algorithm: Callable[..., Any], name: str, places: Sequence[UnrolledPlace], points: bool, *outputs: str
+) -> Function:
+    """One of the functions above for given frames; `points` tells whether a point of each is an argument."""
+    inputs = {"q": "q", **{f"point{i}": "robot:3" for i in range(len(places) if points else 0)}}
+    size = str(6 * len(places))
+    kinds = {f"result{i}": f"dense:{output.replace('m', size)}" for i, output in enumerate(outputs)}
+    return Function(f"{algorithm.__name__}/{name}", partial(algorithm, places=places), inputs, kinds)

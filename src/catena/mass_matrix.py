@@ -1,0 +1,226 @@
+"""MassMatrix: the mass matrix of a robot as a structured linear operator. Never n x n unless asked."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from catena.algorithms.determinant import LOG_DETERMINANT, LOG_DETERMINANT_GRADIENT
+from catena.algorithms.diagonals import DIAGONAL, INVERSE_DIAGONAL
+from catena.algorithms.energy import KINETIC_ENERGY
+from catena.algorithms.inverse_matrix import INVERSE_MASS_MATRIX
+from catena.asking import is_rolled, quick
+from catena.errors import ShapeError, UnsupportedError
+from catena.mass_matrix_factors import BlockDiagonal, Factors, Upper
+from catena.mass_matrix_methods import DenseMethod, Method, UduMethod, dense, method_class
+from catena.model.singular import check_leaves
+
+if TYPE_CHECKING:
+    from scipy.sparse.linalg import LinearOperator
+
+    from catena.robot import Robot
+
+Array = npt.NDArray[Any]
+
+
+class MassMatrix:
+    """M(q) of one configuration or of a batch: multiply, solve, factor, take determinants, each in O(n).
+
+    Made by `robot.mass_matrix(q)`. Vectors lie along the last dimension, as everywhere in Catena, and broadcast against
+    the batch of configurations: with q (nq,) and X (100, nv), `M @ X` and `M.solve(X)` take the 100 rows one by one;
+    with q (8192, nq) and x (8192, nv) they pair them up. What must be factored is factored once, when first needed.
+
+    Rotor inertias (armature) are part of M, of its inverse, determinant and factors, whatever the method.
+    """
+
+    __array_ufunc__ = None
+
+    def __init__(
+        self,
+        robot: Robot,
+        q: npt.ArrayLike,
+        method: str = "innovations",
+        dtype: npt.DTypeLike = np.float64,
+        shape: str | None = None,
+    ) -> None:
+        array = np.array(q, dtype=dtype)
+        if array.shape[-1:] != (robot.tree.nq,):
+            raise ShapeError(f"mass_matrix: q must have shape (..., {robot.nq}), got {array.shape}")
+        self.robot, self.q, self.method, self._kernel_shape = robot, array, method, shape
+        self._kind = method_class(method)
+
+    @cached_property
+    def _method(self) -> Method:
+        return self._kind(self.robot, self.q, self.q.dtype, self._kernel_shape)
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The shape of `dense()`: (..., nv, nv)."""
+        return (*self.q.shape[:-1], self.robot.nv, self.robot.nv)
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """What it computes in."""
+        return self.q.dtype
+
+    @property
+    def ndim(self) -> int:
+        """Number of dimensions of `dense()`."""
+        return len(self.shape)
+
+    @property
+    def T(self) -> MassMatrix:
+        """The matrix itself, which is symmetric."""
+        return self
+
+    def __matmul__(self, x: npt.ArrayLike) -> Array:
+        """M x for vectors x, (..., nv)."""
+        return self._method.times(x)
+
+    __rmatmul__ = __matmul__
+
+    def times(self, x: npt.ArrayLike, *, out: Array | None = None) -> Array:
+        """M x for vectors x, (..., nv). O(n)."""
+        return self._method.times(x, out)
+
+    def solve(self, b: npt.ArrayLike, *, out: Array | None = None) -> Array:
+        """M⁻¹ b for vectors b, (..., nv). O(n), and less from the second call on."""
+        self._check()
+        return self._method.solve(b, out)
+
+    def logdet(self, *, out: Array | None = None) -> Any:
+        """log det M, (...,). O(n)."""
+        self._check()
+        if out is None and self._plain:
+            return quick(self.robot, LOG_DETERMINANT)(self.q)
+        return self._method.logdet(out)
+
+    def logdet_gradient(self, *, out: Array | None = None) -> Array:
+        """The derivatives of log det M along each joint velocity, (..., nv). O(n)."""
+        self._check()
+        _, gradient = self._method.ask(LOG_DETERMINANT_GRADIENT, self.q, out=None if out is None else (None, out))
+        result: Array = gradient
+        return result
+
+    def sqrt_matvec(self, z: npt.ArrayLike, *, out: Array | None = None) -> Array:
+        """A z, where A Aᵀ = M: with z white noise of variance kT, momenta of the canonical ensemble. O(n)."""
+        self._check()
+        return self._method.root(z, out)
+
+    def inv_sqrt_matvec(self, z: npt.ArrayLike, *, out: Array | None = None) -> Array:
+        """A z, where A Aᵀ = M⁻¹: with z white noise of variance kT, velocities of the canonical ensemble. O(n)."""
+        self._check()
+        return self._method.inverse_root(z, out)
+
+    def quadratic_form(self, v: npt.ArrayLike, *, out: Array | None = None) -> Any:
+        """vᵀ M v, (...,): twice the kinetic energy. O(n)."""
+        energy = self._method.ask(KINETIC_ENERGY, self.q, v, out=out)
+        if out is None:
+            return 2.0 * energy
+        return np.multiply(out, 2.0, out=out)
+
+    def diagonal(self, *, out: Array | None = None) -> Array:
+        """The diagonal of M, (..., nv). O(n)."""
+        result: Array = self._method.ask(DIAGONAL, self.q, out=out)
+        return result
+
+    def inv_diagonal(self, *, out: Array | None = None) -> Array:
+        """The diagonal of M⁻¹, (..., nv). O(n)."""
+        self._check()
+        result: Array = self._method.ask(INVERSE_DIAGONAL, self.q, out=out)
+        return result
+
+    def factors(self) -> Factors:
+        """U and D with M = U D Uᵀ: U unit upper triangular, D block diagonal with a block for each joint. O(n)."""
+        self._check()
+        if self._kind is DenseMethod:
+            raise UnsupportedError("method='dense' keeps a Cholesky factor; use 'innovations' or 'udu' for U and D")
+        return Factors(Upper(self._method), BlockDiagonal(self._method))
+
+    def dense(self, *, out: Array | None = None) -> Array:
+        """M as an array, (..., nv, nv). O(n²) time and memory."""
+        return dense(self._method, out)
+
+    def inv(self, *, out: Array | None = None) -> Array:
+        """M⁻¹ as an array, (..., nv, nv). O(n²) time and memory; `solve` needs neither."""
+        self._check()
+        if out is None and self._plain and not is_rolled(self.robot, None):
+            result: Array = quick(self.robot, INVERSE_MASS_MATRIX)(self.q)
+            return result
+        return self._method.inverse(out)
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array:
+        """M as an array, (..., nv, nv). O(n²) time and memory."""
+        if copy is False:
+            raise ValueError("a MassMatrix holds no array that could be shared; leave copy out")
+        matrix = self.dense()
+        return matrix if dtype is None else matrix.astype(dtype, copy=False)
+
+    def as_linear_operator(self, inverse: bool = False) -> LinearOperator:
+        """M, or M⁻¹, as a SciPy LinearOperator, for iterative solvers and eigenvalues; of one configuration only.
+
+        SciPy's vectors are columns: `operator @ X` takes X (nv, m).
+        """
+        from scipy.sparse.linalg import LinearOperator
+
+        if self.ndim != 2:
+            raise UnsupportedError(f"a LinearOperator is of one configuration, not of a batch {self.shape[:-2]}")
+        action = self.solve if inverse else self.times
+
+        def columns(X: Array) -> Array:
+            rows: Array = action(X.T)
+            return rows.T
+
+        def vector(x: Array) -> Array:
+            return action(x.reshape(-1))
+
+        return LinearOperator(
+            self.shape, matvec=vector, rmatvec=vector, matmat=columns, rmatmat=columns, dtype=self.dtype
+        )
+
+    def condition_estimate(self, steps: int = 30) -> Any:
+        """The condition number λmax/λmin of M, (...,), by Lanczos on M and on M⁻¹. O(n) for each of the steps.
+
+        Exact up to rounding when nv <= steps; otherwise a lower bound, mostly within a few percent.
+        """
+        self._check()
+        count = min(steps, self.robot.nv)
+        rng = np.random.default_rng(0)
+        start = rng.standard_normal((*self.shape[:-2], self.robot.nv)).astype(self.dtype)
+        return _largest(self._method.times, start, count) * _largest(self._method.solve, start, count)
+
+    def __repr__(self) -> str:
+        batch = f" x {self.shape[:-2]}" if self.ndim > 2 else ""
+        return f"<MassMatrix of {self.robot.name!r}, {self.robot.nv} x {self.robot.nv}{batch}, {self.method}>"
+
+    @property
+    def _plain(self) -> bool:
+        return self.q.dtype == np.float64 and self._kernel_shape is None and self._kind in (Method, UduMethod)
+
+    def _check(self) -> None:
+        """Refuse, by name, a link that makes every mass matrix of the robot singular."""
+        known = self.robot.__dict__
+        if "_held" not in known:
+            check_leaves(self.robot.tree)
+            known["_held"] = True
+
+
+def _largest(action: Callable[[Array], Array], start: Array, steps: int) -> Any:
+    """The largest eigenvalue of a symmetric positive definite action: Lanczos with full reorthogonalization."""
+    x = start / np.linalg.norm(start, axis=-1, keepdims=True)
+    basis, T = [x], np.zeros((*start.shape[:-1], steps, steps))
+    for j in range(steps):
+        y = action(basis[j])
+        T[..., j, j] = np.sum(basis[j] * y, axis=-1)
+        for _ in range(2):
+            for b in basis:
+                y = y - np.sum(b * y, axis=-1, keepdims=True) * b
+        if j + 1 < steps:
+            length = np.linalg.norm(y, axis=-1)
+            T[..., j, j + 1] = T[..., j + 1, j] = length
+            basis.append(y / np.where(length > 0, length, 1)[..., None])
+    return np.linalg.eigvalsh(T)[..., -1]

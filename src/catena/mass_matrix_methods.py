@@ -1,0 +1,265 @@
+"""How a MassMatrix does what it is asked to: one class for each formulation, all with the same actions.
+
+A method belongs to one batch of configurations. It factors once, when that is first needed, and applies the factors as
+often as it likes. Vectors lie along the last dimension and broadcast against the configurations.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from catena.algorithms import determinant, fixman, fixman_determinant, innovations, udu
+from catena.algorithms.inverse_matrix import INVERSE_MASS_MATRIX
+from catena.asking import ask, delivered, is_rolled
+from catena.errors import SingularError, UnsupportedError
+from catena.functions import MASS_MATRIX, MASS_MATRIX_TIMES
+from catena.kinds import Function
+from catena.spatial import Dofs, SmallSymmetric, small
+from catena.sweeps import Field, Links
+
+if TYPE_CHECKING:
+    from catena.robot import Robot
+
+Array = npt.NDArray[Any]
+
+
+def joint_by_joint(links: Links, action: Callable[[SmallSymmetric, Dofs], Dofs], D: Field, x: Field) -> Field:
+    """What `action` makes of each joint's block of D and of x there."""
+    (y,) = links.fields("y")
+    for k in links.base_to_tip():
+        y[k] = action(D[k], x[k])
+    return y
+
+
+def _divided(D: SmallSymmetric, x: Dofs) -> Dofs:
+    return D.inv @ x
+
+
+def _udu_solve(links: Links, q: Field, psi: Field, m: Field, x: Field) -> Field:
+    """U⁻ᵀ D⁻¹ U⁻¹ x, Saha (1995), (24)."""
+    return udu.Ut_solve(links, q, psi, joint_by_joint(links, _divided, m, udu.U_solve(links, q, psi, x)))
+
+
+def _udu_root(links: Links, q: Field, psi: Field, m: Field, x: Field) -> Field:
+    """U D^½ x."""
+    return udu.U_times(links, q, psi, joint_by_joint(links, small.root, m, x))
+
+
+def _udu_inverse_root(links: Links, q: Field, psi: Field, m: Field, x: Field) -> Field:
+    """U⁻ᵀ D^−½ x."""
+    return udu.Ut_solve(links, q, psi, joint_by_joint(links, small.inverse_root, m, x))
+
+
+def _blocks(name: str, action: Callable[[SmallSymmetric, Dofs], Dofs]) -> Function:
+    def algorithm(links: Links, D: Field, x: Field) -> Field:
+        return joint_by_joint(links, action, D, x)
+
+    return Function(f"blocks/{name}", algorithm, {"D": "small", "x": "v"}, {"y": "v"})
+
+
+BLOCKS_TIMES, BLOCKS_SOLVE = _blocks("times", small.times), _blocks("solve", _divided)
+_FACTORED = {"q": "q", "G": "axes", "D": "small", "x": "v"}
+
+
+@dataclass(frozen=True)
+class Factorization:
+    """M = U D Uᵀ with U unit upper triangular: gains and blocks D from `factor`, and what is done with them."""
+
+    factor: Function
+    solve: Function
+    root: Function
+    inverse_root: Function
+    times: Function
+    transpose_times: Function
+    divide: Function
+    transpose_divide: Function
+
+
+INNOVATIONS = Factorization(
+    innovations.FACTOR,
+    innovations.SOLVE,
+    innovations.ROOT,
+    innovations.INVERSE_ROOT,
+    innovations.COLOUR,
+    innovations.COLOUR_TRANSPOSED,
+    innovations.WHITEN,
+    innovations.WHITEN_TRANSPOSED,
+)
+UDU = Factorization(
+    udu.FACTORS,
+    Function("udu/solve_factored", _udu_solve, _FACTORED, {"y": "v"}),
+    Function("udu/root", _udu_root, _FACTORED, {"y": "v"}),
+    Function("udu/inverse_root", _udu_inverse_root, _FACTORED, {"y": "v"}),
+    udu.U_TIMES,
+    udu.UT_TIMES,
+    udu.U_SOLVE,
+    udu.UT_SOLVE,
+)
+
+
+class Method:
+    """The actions of M at the configurations q by sweeps, from gains and blocks that are computed once."""
+
+    factorization = INNOVATIONS
+
+    def __init__(self, robot: Robot, q: Array, dtype: np.dtype[Any], shape: str | None) -> None:
+        self.robot, self.q, self.dtype, self.shape = robot, q, dtype, shape
+
+    def ask(self, function: Function, *arrays: Any, out: Any = None) -> Any:
+        """Evaluate a function for the robot with this dtype and kernel shape."""
+        dtype = np.float64 if self.dtype == np.float64 else self.dtype
+        return ask(self.robot, function, *arrays, out=out, dtype=dtype, shape=self.shape)
+
+    @cached_property
+    def factors(self) -> tuple[Array, Array]:
+        """Gains and the blocks of D."""
+        gains, blocks = self.ask(self.factorization.factor, self.q)
+        return gains, blocks
+
+    def times(self, x: npt.ArrayLike, out: Array | None = None) -> Array:
+        """M x, by Newton and Euler: no factors needed."""
+        result: Array = self.ask(MASS_MATRIX_TIMES, self.q, x, out=out)
+        return result
+
+    def solve(self, b: npt.ArrayLike, out: Array | None = None) -> Array:
+        """M⁻¹ b."""
+        result: Array = self.ask(self.factorization.solve, self.q, *self.factors, b, out=out)
+        return result
+
+    def root(self, z: npt.ArrayLike, out: Array | None = None) -> Array:
+        """A z with A Aᵀ = M."""
+        result: Array = self.ask(self.factorization.root, self.q, *self.factors, z, out=out)
+        return result
+
+    def inverse_root(self, z: npt.ArrayLike, out: Array | None = None) -> Array:
+        """A z with A Aᵀ = M⁻¹."""
+        result: Array = self.ask(self.factorization.inverse_root, self.q, *self.factors, z, out=out)
+        return result
+
+    def logdet(self, out: Array | None = None) -> Any:
+        """log det M."""
+        return self.ask(determinant.LOG_DETERMINANT, self.q, out=out)
+
+    def inverse(self, out: Array | None = None) -> Array:
+        """M⁻¹, (..., nv, nv): whole, or column by column where kernels are loops."""
+        if not is_rolled(self.robot, self.shape):
+            result: Array = self.ask(INVERSE_MASS_MATRIX, self.q, out=out)
+            return result
+        gains, blocks = (f[..., None, :, :] for f in self.factors)
+        units = np.eye(self.robot.nv, dtype=self.dtype)
+        columns = self.ask(self.factorization.solve, self.q[..., None, :], gains, blocks, units)
+        return delivered(np.swapaxes(columns, -1, -2), out)
+
+    def upper(self, which: str, x: npt.ArrayLike) -> Array:
+        """What U does: `which` names an action of the factorization."""
+        result: Array = self.ask(getattr(self.factorization, which), self.q, self.factors[0], x)
+        return result
+
+    def blocks(self, which: str, x: npt.ArrayLike) -> Array:
+        """What D does: "times" or "solve"."""
+        result: Array = self.ask(BLOCKS_TIMES if which == "times" else BLOCKS_SOLVE, self.factors[1], x)
+        return result
+
+
+class UduMethod(Method):
+    """Saha's UDUᵀ."""
+
+    factorization = UDU
+
+
+class FixmanMethod(Method):
+    """Fixman's partition for what it has: M⁻¹ b and log det M. It keeps no factors, so each call pays for them again.
+
+    Square roots and factors, which it does not have, are those of the innovations.
+    """
+
+    def solve(self, b: npt.ArrayLike, out: Array | None = None) -> Array:
+        """M⁻¹ b."""
+        x, _ = self.ask(fixman.SOLVE, self.q, b, out=None if out is None else (out, None))
+        result: Array = x
+        return result
+
+    def logdet(self, out: Array | None = None) -> Any:
+        """log det M by Fixman's theorem."""
+        return self.ask(fixman_determinant.LOG_DETERMINANT, self.q, out=out)
+
+
+class DenseMethod(Method):
+    """The matrix itself and its Cholesky factor, by NumPy: O(n²) memory and O(n³) time, for comparison and small n."""
+
+    @cached_property
+    def matrix(self) -> Array:
+        """M, (..., nv, nv)."""
+        return dense(self)
+
+    @cached_property
+    def cholesky(self) -> tuple[Array, Array]:
+        """The upper triangular A with A Aᵀ = M, and its inverse."""
+        try:
+            lower = np.linalg.cholesky(self.matrix[..., ::-1, ::-1])
+        except np.linalg.LinAlgError as error:
+            raise SingularError(f"the mass matrix is not positive definite to working accuracy: {error}") from error
+        return lower[..., ::-1, ::-1], np.linalg.inv(lower)[..., ::-1, ::-1]
+
+    def times(self, x: npt.ArrayLike, out: Array | None = None) -> Array:
+        """M x."""
+        return delivered(_product(self.matrix, x), out)
+
+    def solve(self, b: npt.ArrayLike, out: Array | None = None) -> Array:
+        """M⁻¹ b."""
+        _, inverse = self.cholesky
+        return delivered(_product(np.swapaxes(inverse, -1, -2), _product(inverse, b)), out)
+
+    def root(self, z: npt.ArrayLike, out: Array | None = None) -> Array:
+        """A z with A Aᵀ = M, A upper triangular."""
+        return delivered(_product(self.cholesky[0], z), out)
+
+    def inverse_root(self, z: npt.ArrayLike, out: Array | None = None) -> Array:
+        """A⁻ᵀ z."""
+        return delivered(_product(np.swapaxes(self.cholesky[1], -1, -2), z), out)
+
+    def inverse(self, out: Array | None = None) -> Array:
+        """M⁻¹."""
+        factor = self.cholesky[1]
+        return delivered(np.swapaxes(factor, -1, -2) @ factor, out)
+
+    def logdet(self, out: Array | None = None) -> Any:
+        """log det M."""
+        diagonal = np.diagonal(self.cholesky[0], axis1=-2, axis2=-1)
+        return delivered(2 * np.log(diagonal).sum(axis=-1), out)
+
+
+def _product(matrix: Array, x: npt.ArrayLike) -> Array:
+    result: Array = np.einsum("...ij,...j->...i", matrix, np.asarray(x, dtype=matrix.dtype))
+    return result
+
+
+def dense(method: Method, out: Array | None = None) -> Array:
+    """M, (..., nv, nv), from composite bodies, or column by column where kernels are loops."""
+    if not is_rolled(method.robot, method.shape):
+        result: Array = method.ask(MASS_MATRIX, method.q, out=out)
+        return result
+    columns = method.ask(MASS_MATRIX_TIMES, method.q[..., None, :], np.eye(method.robot.nv, dtype=method.dtype))
+    return delivered(np.swapaxes(columns, -1, -2), out)
+
+
+METHODS: dict[str, type[Method]] = {
+    "innovations": Method,
+    "udu": UduMethod,
+    "fixman": FixmanMethod,
+    "dense": DenseMethod,
+}
+"""The formulations by name."""
+
+
+def method_class(name: str) -> type[Method]:
+    """The formulation of that name."""
+    if name not in METHODS:
+        raise UnsupportedError(f"no mass matrix method {name!r}; expected one of {', '.join(map(repr, METHODS))}")
+    return METHODS[name]

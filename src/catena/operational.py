@@ -1,0 +1,197 @@
+"""The part of Robot that answers how heavy its links are to push: operational-space inertia."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple, cast
+
+import numpy as np
+import numpy.typing as npt
+
+from catena.algorithms import inverse_matrix
+from catena.algorithms.innovations import FACTOR, RESPONSE
+from catena.algorithms.kinematics import FRAMES, Place, UnrolledPlace
+from catena.asking import ask, components, delivered, is_rolled, one_of, stacked
+from catena.errors import ShapeError, SingularError
+from catena.jacobians import Jacobians, place_of
+from catena.mass_matrix import MassMatrix
+from catena.model.singular import check_leaves
+from catena.spatial import Motion
+
+Array = npt.NDArray[Any]
+Links = str | Sequence[str]
+
+
+class OperationalInertia(NamedTuple):
+    """Λ and its inverse Ω = J M⁻¹ Jᵀ, each (..., 6 m, 6 m) for m frames, angular rows first in each block of six."""
+
+    inertia: Array
+    inverse: Array
+
+
+class Operational(Jacobians):
+    """The mass matrix, and inertia as it is felt at links or frames, one or several with the blocks between them.
+
+    `point` is one point, or one for each frame, in the frames' own axes; `frame` is as for Jacobians.
+    """
+
+    def mass_matrix(
+        self,
+        q: npt.ArrayLike,
+        method: str = "innovations",
+        *,
+        dtype: npt.DTypeLike = np.float64,
+        shape: str | None = None,
+    ) -> MassMatrix:
+        """M(q) as an operator: `M @ x`, `M.solve(b)`, `M.logdet()`, `M.factors()`, ... in O(n); see MassMatrix.
+
+        `method` is "innovations", "udu", "fixman" or "dense": the same object with the same answers.
+        """
+        return MassMatrix(self._robot, q, method, dtype, shape)
+
+    def operational_inertia(
+        self,
+        q: npt.ArrayLike,
+        link: Links,
+        point: Any = None,
+        frame: str = "link",
+        *,
+        out: tuple[Array, Array] | None = None,
+        dtype: npt.DTypeLike = np.float64,
+        shape: str | None = None,
+    ) -> OperationalInertia:
+        """Λ = (J M⁻¹ Jᵀ)⁻¹ and Ω = J M⁻¹ Jᵀ: a wrench f on the link accelerates it by Ω f. O(n).
+
+        Where J loses rank, Λ does not exist: its entries are then huge, infinite or NaN; Ω always exists.
+
+        Raises:
+            SingularError: if too few joints move the link for Λ ever to exist; `operational_mobility` gives Ω.
+        """
+        asked = self._frames(link, point, frame)
+        asked.check_rank(self._robot)
+        if not is_rolled(self._robot, shape):
+            return OperationalInertia(*asked.ask(self._robot, "operational_inertia", q, out, dtype, "m,m", "m,m"))
+        _, Omega = self._responses(q, asked, dtype)
+        outs = out or (None, None)
+        return OperationalInertia(delivered(np.linalg.inv(Omega), outs[0]), delivered(Omega, outs[1]))
+
+    def operational_mobility(
+        self,
+        q: npt.ArrayLike,
+        link: Links,
+        point: Any = None,
+        frame: str = "link",
+        *,
+        out: Array | None = None,
+        dtype: npt.DTypeLike = np.float64,
+        shape: str | None = None,
+    ) -> Array:
+        """Ω = J M⁻¹ Jᵀ alone, (..., 6 m, 6 m), which exists whatever the rank of J. O(n)."""
+        asked = self._frames(link, point, frame)
+        if not is_rolled(self._robot, shape):
+            return cast(Array, asked.ask(self._robot, "mobility", q, out, dtype, "m,m"))
+        return delivered(self._responses(q, asked, dtype)[1], out)
+
+    def dynamically_consistent_inverse(
+        self,
+        q: npt.ArrayLike,
+        link: Links,
+        point: Any = None,
+        frame: str = "link",
+        *,
+        out: Array | None = None,
+        dtype: npt.DTypeLike = np.float64,
+        shape: str | None = None,
+    ) -> Array:
+        """J̄ = M⁻¹ Jᵀ Λ, (..., nv, 6 m): J J̄ = 1, and joint torques (1 − Jᵀ J̄ᵀ) τ do not accelerate the link. O(n).
+
+        Raises:
+            SingularError: if too few joints move the link for Λ ever to exist.
+        """
+        asked = self._frames(link, point, frame)
+        asked.check_rank(self._robot)
+        if not is_rolled(self._robot, shape):
+            return cast(Array, asked.ask(self._robot, "consistent_inverse", q, out, dtype, "nv,m"))
+        weighted, Omega = self._responses(q, asked, dtype)
+        return delivered(np.swapaxes(np.linalg.solve(Omega, np.swapaxes(weighted, -1, -2)), -1, -2), out)
+
+    def _frames(self, link: Links, point: Any, frame: str) -> _Frames:
+        one_of("frame", frame, FRAMES)
+        robot = self._robot
+        if "_held" not in robot.__dict__:
+            check_leaves(robot.tree)
+            robot.__dict__["_held"] = True
+        names = (link,) if isinstance(link, str) else tuple(link)
+        for name in names:
+            if robot.frame(name).link < 0:
+                raise SingularError(f"{name!r} belongs to the base, which does not move", link=name)
+        points = () if point is None else (point,) if isinstance(link, str) else tuple(point)
+        if points and len(points) != len(names):
+            raise ShapeError(f"point must hold one point for each of the {len(names)} links, not {len(points)}")
+        return _Frames(names, points, frame)
+
+    def _responses(self, q: npt.ArrayLike, asked: _Frames, dtype: npt.DTypeLike) -> tuple[Array, Array]:
+        """M⁻¹ Jᵀ and Ω from what unit wrenches on the frames do, by rolled kernels."""
+        robot, wide, nv = self._robot, np.asarray(q, dtype=float)[..., None, :], self._robot.nv
+        places = asked.places(robot)
+        factors = [f[..., None, :, :] for f in ask(robot, FACTOR, q, dtype=dtype, shape="rolled")]
+        points: list[Array | None] = [np.asarray(p, dtype=float)[..., None, :] for p in asked.points]
+        points = points or [None] * len(places)
+        size = 6 * len(places)
+        batch = np.broadcast_shapes(wide.shape[:-2], *[p.shape[:-2] for p in points if p is not None])
+        weighted, Omega = np.empty((*batch, nv, size), dtype), np.empty((*batch, size, size), dtype)
+        for t, place in enumerate(places):
+            f = np.zeros((*batch, 6, robot.tree.n, 6), dtype)
+            f[..., place.link, :] = self._in_link(wide, place, np.eye(6), points[t], dtype, "rolled")
+            vdot, alpha = ask(robot, RESPONSE, wide, *factors, f, dtype=dtype, shape="rolled")
+            weighted[..., 6 * t : 6 * t + 6] = np.swapaxes(vdot, -1, -2)
+            for s, other in enumerate(places):
+                moved = Motion.of(components(alpha[..., other.link, :]))
+                seen = other.velocity_of(self._carrier(wide, other, dtype, "rolled"), moved, _split(points[s]))
+                block = np.broadcast_to(stacked(seen.components), (*batch, 6, 6))
+                Omega[..., 6 * s : 6 * s + 6, 6 * t : 6 * t + 6] = np.swapaxes(block, -1, -2)
+        return weighted, Omega
+
+
+class _Frames(NamedTuple):
+    """The frames a question is about, with the points of them that are meant (or none)."""
+
+    names: tuple[str, ...]
+    points: tuple[Any, ...]
+    frame: str
+
+    def places(self, robot: Any, kind: Callable[..., Place] = Place) -> list[Any]:
+        return [place_of(robot, name, self.frame, kind) for name in self.names]
+
+    def check_rank(self, robot: Any) -> None:
+        """Refuse frames that fewer joints move than they have directions."""
+        moving: set[int] = set()
+        for name in self.names:
+            k = robot.frame(name).link
+            while k >= 0:
+                moving.update(range(robot.tree.v_start[k], robot.tree.v_start[k + 1]))
+                k = int(robot.tree.parent[k])
+        if len(moving) < 6 * len(self.names):
+            who = self.names[0] if len(self.names) == 1 else self.names
+            raise SingularError(
+                f"{who!r} can move in {6 * len(self.names)} directions, but only {len(moving)} degrees of freedom lie "
+                "between it and the base, so it has no operational inertia; operational_mobility gives J M⁻¹ Jᵀ",
+                link=self.names[0],
+            )
+
+    def ask(self, robot: Any, name: str, q: npt.ArrayLike, out: Any, dtype: npt.DTypeLike, *outputs: str) -> Any:
+        """Run an algorithm of :mod:`catena.algorithms.inverse_matrix` for these frames."""
+        known = robot.__dict__.setdefault("_of_frames", {})
+        key = (name, self.names, self.frame, bool(self.points))
+        function = known.get(key)
+        if function is None:
+            places = self.places(robot, UnrolledPlace)
+            label = f"{self.frame}{'+points' if self.points else ''}/{','.join(self.names)}"
+            algorithm = getattr(inverse_matrix, name)
+            function = inverse_matrix.of_frames(algorithm, label, places, bool(self.points), *outputs)
+            known[key] = function
+        return ask(robot, function, q, *self.points, out=out, dtype=dtype)
+
+
+def _split(point: Array | None) -> list[Any] | None:
+    return None if point is None else components(point)
