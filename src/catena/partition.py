@@ -42,7 +42,7 @@ class Family:
         """The numbers of the points, (m, k)."""
         numbers = np.asarray(self.points, dtype=np.int64)
         if numbers.ndim != 2:
-            raise ShapeError(f"points: expected a row of point numbers for each coordinate, found shape {numbers.shape}")
+            raise ShapeError(f"points: expected a row of numbers for each coordinate, found shape {numbers.shape}")
         return numbers
 
     def evaluate(self, x: Array) -> Array:
@@ -73,7 +73,7 @@ def _traced(function: Coordinate, k: int, dimension: int) -> tuple[list[Operand]
 
 
 class Solution(NamedTuple):
-    """Accelerations x of the soft coordinates, reactions −e along the hard ones, and the relative error of x, estimated."""
+    """Accelerations x of the soft coordinates, reactions −e along the hard ones, an estimate of x's relative error."""
 
     x: Array
     reaction: Array

@@ -19,7 +19,7 @@ _NARROW = 16
 
 
 class Factored:
-    """A symmetric positive definite matrix and its factors; without fill on trees, as minimum degree takes leaves first."""
+    """A symmetric positive definite matrix and its factors; no fill on trees, as minimum degree takes leaves first."""
 
     def __init__(self, matrix: csr_matrix) -> None:
         entries = matrix.tocoo()
