@@ -7,10 +7,12 @@ parents, classes (one byte each), starts of q and of v, and the numbers of links
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
-from catena.kernels.emit import Block
+from catena.kernels.elementary import HELPERS_IR, elementary_ir
+from catena.kernels.emit import Block, Lanes, Writer
+from catena.kernels.loops import batch_function, single_function
 from catena.kernels.target import Target
 from catena.kinds import Kind
 from catena.rolled import CARRY, CONST, PARENT, SELF, Body, Loop, Program, Slot
@@ -19,9 +21,6 @@ from catena.trace.graph import LEAF, Operand, live
 
 WORDS = ("constants", "parents", "classes", "q_start", "v_start", "links", "nq", "nv")
 """The words of the context; the last three are numbers, the others addresses."""
-
-FUNCTION = 'nounwind "no-builtins" "no-stack-arg-probe"'
-
 
 @dataclass
 class Layout:
@@ -41,36 +40,12 @@ class Layout:
         return kind.width if kind.per == "robot" else 0
 
 
-@dataclass
-class Writer:
-    """Lines of one function, with names that are never used twice."""
-
-    lines: list[str] = field(default_factory=list)
-    count: int = 0
-
-    def new(self, text: str) -> str:
-        """A new value, defined by the right-hand side of an assignment."""
-        self.count += 1
-        name = f"%r{self.count}"
-        self.lines.append(f"  {name} = {text}")
-        return name
-
-    def put(self, line: str) -> None:
-        """A line that defines nothing."""
-        self.lines.append(f"  {line}")
-
-    def label(self, name: str) -> None:
-        """The start of a basic block."""
-        self.lines.append(f"{name}:")
-
-
 def rolled_ir(
     program: Program, inputs: Mapping[str, Kind], outputs: Mapping[str, Kind], layout: Layout, target: Target, dtype: Any
 ) -> str:
     """The module: entry points ``batch`` and ``single`` as :mod:`catena.kernels.runtime` knows them."""
-    lanes, bits = target.lanes(dtype), 8 * dtype.itemsize
-    scalar = "double" if bits == 64 else "float"
-    sweeps = {W: _Sweeps(program, inputs, outputs, layout, target, dtype, scalar, W) for W in {1, lanes}}
+    lanes = target.lanes(dtype)
+    sweeps = {W: _Sweeps(program, inputs, outputs, layout, target, dtype, W) for W in sorted({1, lanes})}
     arrays = [*inputs.values(), *outputs.values()]
     slots = len(program.slots)
     blocks = sum(layout.per_link(k) for k in arrays), sum(layout.fixed(k) for k in arrays)
@@ -83,14 +58,22 @@ def rolled_ir(
     ]
     operations = sum(len(live([*b.stores.values(), *b.carried.values()])) for loop in program.loops for b in loop.bodies)
     parts = [
+        HELPERS_IR,
         f"@lanes = dso_local constant i64 {lanes}",
         f"@operations = dso_local constant i64 {max(1, operations // len(program.classes))}",
         f"@scratch_bytes = dso_local constant [4 x i64] [{', '.join(f'i64 {x}' for x in sizes)}]",
-        *[s.function() for s in sweeps.values()],
-        _single(inputs, outputs),
-        _batch(inputs, outputs, lanes, scalar, dtype.itemsize),
     ]
-    declarations = set().union(*[s.declarations for s in sweeps.values()])
+    declarations: set[str] = set()
+    for s in sweeps.values():
+        parts.append(s.function())
+        texts, needed = elementary_ir(s.functions, target, dtype, s.W)
+        parts += texts
+        declarations |= needed | s.declarations
+    widths = [_width(k, i) for i, k in enumerate(arrays)]
+    prologue = [*_prologue(), *[line for _, lines in widths for line in lines]]
+    sizes_in, sizes_out = [[w for w, _ in part] for part in (widths[: len(inputs)], widths[len(inputs) :])]
+    parts.append(single_function("sweeps", list(inputs), list(outputs)))
+    parts.append(batch_function("sweeps", sizes_in, sizes_out, Lanes(dtype, lanes), prologue))
     return "\n".join([*sorted(declarations), *parts, ""])
 
 
@@ -105,15 +88,15 @@ class _Sweeps:
         layout: Layout,
         target: Target,
         dtype: Any,
-        scalar: str,
         W: int,
     ) -> None:
         self.program, self.inputs, self.outputs, self.layout = program, inputs, outputs, layout
-        self.target, self.dtype, self.scalar, self.W = target, dtype, scalar, W
-        self.T = scalar if W == 1 else f"<{W} x {scalar}>"
-        self.align = dtype.itemsize if W == 1 else dtype.itemsize * W
+        self.target, self.dtype, self.W = target, dtype, W
+        self.T, self.scalar = Lanes(dtype, W).type, Lanes(dtype, W).scalar
+        self.align = dtype.itemsize * W
         self.slots, self.row = len(program.slots), max([len(c) for c in program.columns], default=0)
         self.declarations: set[str] = set()
+        self.functions: set[str] = set()
         self.w = Writer()
 
     def function(self) -> str:
@@ -138,9 +121,7 @@ class _Sweeps:
                 value = self._load(self._at("%fields", str(self.program.slots[slot])))
                 self._store(self._at(f"%out.{name}", str(i)), value)
         w.put("ret void")
-        body = "\n".join(w.lines)
-        head = f"define internal void @sweeps{self.W}(ptr noalias %context, {pointers}, ptr noalias %fields) {FUNCTION}"
-        return f"{head} {{\n{body}\n}}"
+        return w.function(f"internal void @sweeps{self.W}(ptr noalias %context, {pointers}, ptr noalias %fields)")
 
     def _at(self, base: str, index: str, element: str | None = None) -> str:
         return self.w.new(f"getelementptr inbounds {element or self.T}, ptr {base}, i64 {index}")
@@ -241,6 +222,7 @@ class _Sweeps:
                 block.values[node.id] = self._leaf(name, *node.args, here, carried, columns)
         block.run([node for node in nodes if node.op != LEAF], self.w)
         self.declarations |= block.declarations
+        self.functions |= block.functions
         texts = [block.operand(x) for x in values]
         for (array, index), text in zip(body.stores, texts, strict=False):
             place = here[array]
@@ -266,108 +248,21 @@ class _Sweeps:
         return self.w.new(f"shufflevector {self.T} {first}, {self.T} poison, <{self.W} x i32> zeroinitializer")
 
 
-def _pointers(w: Writer, table: str, names: Sequence[str]) -> list[str]:
-    return [w.new(f"load ptr, ptr {w.new(f'getelementptr ptr, ptr {table}, i64 {i}')}") for i, _ in enumerate(names)]
-
-
-def _single(inputs: Mapping[str, Kind], outputs: Mapping[str, Kind]) -> str:
-    w = Writer()
-    rows = _pointers(w, "%inputs", list(inputs)) + _pointers(w, "%outputs", list(outputs))
-    arguments = ", ".join(f"ptr {row}" for row in rows)
-    w.put(f"call void @sweeps1(ptr %context, {arguments}, ptr %scratch)")
-    w.put("ret void")
-    body = "\n".join(w.lines)
-    head = f"define dso_local void @single(ptr %context, ptr %inputs, ptr %outputs, ptr %scratch) {FUNCTION}"
-    return f"{head} {{\nentry:\n{body}\n}}"
-
-
-def _width(w: Writer, kind: Kind) -> str:
-    """The number of scalars in a row of an array."""
-    if kind.per == "robot":
-        return str(kind.width)
-    count = {"q": "%nq", "v": "%nv", "link": "%links"}[kind.per]
-    return count if kind.width == 1 else w.new(f"mul i64 {count}, {kind.width}")
-
-
-def _batch(inputs: Mapping[str, Kind], outputs: Mapping[str, Kind], W: int, scalar: str, size: int) -> str:
-    """Take W samples at a time, the last one repeated where there are fewer, through blocks ``[component][lane]``."""
-    w, T = Writer(), f"<{W} x {scalar}>"
-    w.label("entry")
-    for i, word in ((5, "links"), (6, "nq"), (7, "nv")):
-        w.put(f"%{word}.at = getelementptr i64, ptr %context, i64 {i}")
-        w.put(f"%{word} = load i64, ptr %{word}.at")
-    w.put("%stop = add i64 %first, %count")
-    w.put("%final = sub i64 %stop, 1")
-    rows_in, rows_out = _pointers(w, "%inputs", list(inputs)), _pointers(w, "%outputs", list(outputs))
-    strides = [
-        w.new(f"load i64, ptr {w.new(f'getelementptr i64, ptr %row_strides, i64 {i}')}") for i, _ in enumerate(inputs)
+def _prologue() -> list[str]:
+    """Read the sizes of the mechanism from the context."""
+    return [
+        line
+        for i, word in ((5, "links"), (6, "nq"), (7, "nv"))
+        for line in (
+            f"  %{word}.at = getelementptr i64, ptr %context, i64 {i}",
+            f"  %{word} = load i64, ptr %{word}.at",
+        )
     ]
-    widths = [_width(w, kind) for kind in (*inputs.values(), *outputs.values())]
-    at, blocks = "%scratch", []
-    for width in widths:
-        blocks.append(at)
-        at = w.new(f"getelementptr {T}, ptr {at}, i64 {width}")
-    fields = at
-    w.put("br label %group")
-    w.label("group")
-    w.put("%sample = phi i64 [%first, %entry], [%sample.next, %group.end]")
-    lanes = []
-    for lane in range(W):
-        i = w.new(f"add i64 %sample, {lane}")
-        over = w.new(f"icmp sgt i64 {i}, %final")
-        lanes.append(w.new(f"select i1 {over}, i64 %final, i64 {i}"))
-    for number, (row, stride, width) in enumerate(zip(rows_in, strides, widths, strict=False)):
-        starts = [
-            w.new(f"getelementptr {scalar}, ptr {row}, i64 {w.new(f'mul i64 {lane}, {stride}')}") for lane in lanes
-        ]
-        with_loop = _Loop(w, f"in{number}", width)
-        value = "poison"
-        for lane, start in enumerate(starts):
-            x = w.new(f"load {scalar}, ptr {w.new(f'getelementptr {scalar}, ptr {start}, i64 {with_loop.i}')}")
-            value = w.new(f"insertelement {T} {value}, {scalar} {x}, i64 {lane}")
-        w.put(f"store {T} {value}, ptr {w.new(f'getelementptr {T}, ptr {blocks[number]}, i64 {with_loop.i}')}")
-        with_loop.close()
-    arguments = ", ".join(f"ptr {block}" for block in blocks)
-    w.put(f"call void @sweeps{W}(ptr %context, {arguments}, ptr {fields})")
-    for number, (row, width) in enumerate(zip(rows_out, widths[len(inputs) :], strict=True)):
-        starts = [w.new(f"getelementptr {scalar}, ptr {row}, i64 {w.new(f'mul i64 {lane}, {width}')}") for lane in lanes]
-        with_loop = _Loop(w, f"out{number}", width)
-        block = blocks[len(inputs) + number]
-        value = w.new(f"load {T}, ptr {w.new(f'getelementptr {T}, ptr {block}, i64 {with_loop.i}')}")
-        for lane, start in enumerate(starts):
-            x = w.new(f"extractelement {T} {value}, i64 {lane}")
-            w.put(f"store {scalar} {x}, ptr {w.new(f'getelementptr {scalar}, ptr {start}, i64 {with_loop.i}')}")
-        with_loop.close()
-    w.put("br label %group.end")
-    w.label("group.end")
-    w.put(f"%sample.next = add i64 %sample, {W}")
-    w.put("%more = icmp slt i64 %sample.next, %stop")
-    w.put("br i1 %more, label %group, label %end")
-    w.label("end")
-    w.put("ret void")
-    body = "\n".join(w.lines)
-    return (
-        "define dso_local void @batch(ptr %context, ptr %inputs, ptr %row_strides, ptr %outputs, ptr %scratch, "
-        f"i64 %first, i64 %count) {FUNCTION} {{\n{body}\n}}"
-    )
 
 
-class _Loop:
-    """A loop over i from 0 to a width that may be zero; the lines until `close` are its body."""
-
-    def __init__(self, w: Writer, name: str, width: str) -> None:
-        self.w, self.name, self.width, self.i = w, name, width, f"%{name}.i"
-        w.put(f"br label %{name}.before")
-        w.label(f"{name}.before")
-        w.put(f"br label %{name}.test")
-        w.label(f"{name}.test")
-        w.put(f"{self.i} = phi i64 [0, %{name}.before], [%{name}.next, %{name}.body]")
-        w.put(f"%{name}.more = icmp slt i64 {self.i}, {width}")
-        w.put(f"br i1 %{name}.more, label %{name}.body, label %{name}.done")
-        w.label(f"{name}.body")
-
-    def close(self) -> None:
-        """Go round again, or on."""
-        self.w.put(f"%{self.name}.next = add i64 {self.i}, 1")
-        self.w.put(f"br label %{self.name}.test")
-        self.w.label(f"{self.name}.done")
+def _width(kind: Kind, number: int) -> tuple[str, list[str]]:
+    """The number of scalars in a row of an array, and the line that computes it."""
+    if kind.per == "robot":
+        return str(kind.width), []
+    count = {"q": "%nq", "v": "%nv", "link": "%links"}[kind.per]
+    return f"%width{number}", [f"  %width{number} = mul i64 {count}, {kind.width}"]
