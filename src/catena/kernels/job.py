@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 SCRATCH_BUDGET = 2**30
 """Bytes that the threads of one call may compute in, unless one sample alone needs more."""
 
-SHARED_WORK = 400_000
-"""Vector operations, about 0.1 ms of them, from which a call is worth sharing between threads."""
+SHARED_WORK = 250_000
+"""Vector operations, somewhat under 0.1 ms of them, from which a call is worth sharing between threads."""
 
 PIECE = 64
 """Threads take samples in multiples of this."""
@@ -47,9 +47,9 @@ def plan_for(kernel: Kernel, samples: int) -> Plan:
 def run_job(kernel: Kernel, plan: Plan, words: ctypes.Array[ctypes.c_int64], samples: int, owners: Any) -> None:
     """Compute samples whose rows, strides and results are in ``words``; ``owners`` keep that memory alive.
 
-    Threads share them in pieces, about eight for each, so that all finish at about the same time.
+    Threads share them in pieces, about thirty for each, so that all finish at about the same time.
     """
-    piece = samples if plan.threads == 1 else -(-samples // (8 * plan.threads * PIECE)) * PIECE
+    piece = samples if plan.threads == 1 else -(-samples // (32 * plan.threads * PIECE)) * PIECE
     entry, size = kernel.batch_entry, kernel.batch_scratch
     share = share_batch()
     if plan.one_by_one:
