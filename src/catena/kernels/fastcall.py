@@ -42,8 +42,8 @@ def fast_call(kernel: Kernel, general: Callable[..., Any]) -> Callable[..., Any]
     scratch = int(memory.ctypes.data)
     large = large_job(kernel)
     descriptor = _descriptor(kernel, id(general), id(large), scratch + -scratch % ALIGNMENT)
-    name = kernel.name.encode()
-    method = _MethodDef(name, _entry(), _FASTCALL_KEYWORDS, _documentation(kernel.name, general))
+    name = getattr(general, "__name__", kernel.name)
+    method = _MethodDef(name.encode(), _entry(), _FASTCALL_KEYWORDS, _documentation(name, general))
     new = ctypes.pythonapi.PyCFunction_NewEx
     new.restype, new.argtypes = ctypes.py_object, (ctypes.c_void_p, ctypes.py_object, ctypes.py_object)
     owner = _Call((descriptor, general, kernel, large, method, memory, runtime_module()))
