@@ -1,0 +1,31 @@
+"""Timing that survives a noisy machine: candidates take turns in one process, the best of many turns counts."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+
+
+def best(candidates: Mapping[str, Callable[[], object]], seconds: float = 1.0, repeats: int = 1) -> dict[str, float]:
+    """Seconds for one call of each candidate: the best of its turns. Each turn is `repeats` calls; all take turns."""
+    for run in candidates.values():
+        run()
+    times = dict.fromkeys(candidates, float("inf"))
+    start, turns = time.perf_counter(), 0
+    while turns < 5 or time.perf_counter() - start < seconds * len(candidates):
+        for name, run in candidates.items():
+            begin = time.perf_counter()
+            for _ in range(repeats):
+                run()
+            times[name] = min(times[name], (time.perf_counter() - begin) / repeats)
+        turns += 1
+    return times
+
+
+def table(title: str, head: list[str], rows: list[list[object]]) -> None:
+    """Print rows under a head, as Markdown."""
+    print(f"\n### {title}\n")
+    print("| " + " | ".join(head) + " |")
+    print("|" + " --- |" * len(head))
+    for row in rows:
+        print("| " + " | ".join(x if isinstance(x, str) else f"{x:.3g}" for x in row) + " |", flush=True)
