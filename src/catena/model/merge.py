@@ -74,11 +74,6 @@ def compose(outer: Pose, inner: Pose) -> Pose:
     return outer[0] @ inner[0], outer[1] + outer[0] @ inner[1]
 
 
-def inverse(pose: Pose) -> Pose:
-    """The pose of the outer frame seen from the inner one."""
-    return pose[0].T, -pose[0].T @ pose[1]
-
-
 def steiner(offset: Array) -> Array:
     """|d|² 1 - d dᵀ: the inertia of a unit mass at `offset` (..., 3)."""
     square = np.sum(offset**2, axis=-1)[..., None, None]
