@@ -19,11 +19,12 @@ from catena.model.merge import compose
 from catena.model.parts import JointPart
 from catena.model.tree import Frame, Tree
 from catena.operational import Operational
+from catena.operators.asking import HasOperators
 
 Array = npt.NDArray[Any]
 
 
-class Robot(Description, Dynamics, Operational, Energetics):
+class Robot(Description, Dynamics, Operational, Energetics, HasOperators):
     """A tree of rigid links joined to a base: immutable, hashable, picklable, safe to share between threads.
 
     Made by `catena.load`, `catena.Builder`, `catena.planar_chain` and their like, or from a `Tree`. Two robots are

@@ -23,7 +23,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from catena.algorithms.forward_dynamics import fd4 as fd4
 from catena.kinds import Function
 from catena.spatial import Dofs, Force, Motion, SmallSymmetric, small
 from catena.sweeps import Field, Links
@@ -47,6 +46,16 @@ def factor(links: Links, q: Field) -> tuple[Field, Field]:
     """G and D: all that the actions below need."""
     _, D, G = riccati(links, q)
     return G, D
+
+
+def inertias(links: Links, q: Field) -> tuple[Field, ...]:
+    """D, G and the six columns of P(k), of the links as they are: no inertia is regrouped."""
+    P, D, G = riccati(links, q)
+    columns = links.fields("wx wy wz vx vy vz")
+    for k in links.base_to_tip():
+        for i, column in enumerate(columns):
+            column[k] = P[k] @ Motion.of([int(i == j) for j in range(6)])
+    return D, G, *columns
 
 
 def colour(links: Links, q: Field, G: Field, x: Field) -> Field:
@@ -165,6 +174,14 @@ _TRIANGULAR = {"q": "q", "G": "axes", "x": "v"}
 _FACTORED = {"q": "q", "G": "axes", "D": "small", "x": "v"}
 
 FACTOR = Function("innovations/factor", factor, {"q": "q"}, {"G": "axes", "D": "small"})
+INERTIAS = Function(
+    "innovations/inertias",
+    inertias,
+    {"q": "q"},
+    {"D": "small", "G": "axes", **dict.fromkeys(("wx", "wy", "wz", "vx", "vy", "vz"), "force")},
+    regroup=False,
+    choose=False,
+)
 COLOUR = Function("innovations/colour", colour, _TRIANGULAR, {"y": "v"})
 COLOUR_TRANSPOSED = Function("innovations/colour_transposed", colour_transposed, _TRIANGULAR, {"y": "v"})
 WHITEN = Function("innovations/whiten", whiten, _TRIANGULAR, {"y": "v"})

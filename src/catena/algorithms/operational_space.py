@@ -1,4 +1,4 @@
-"""Operational-space inertia in O(n), and the whole of M⁻¹ in O(n²): the Υ recursion of the innovations factorization.
+"""Operational-space inertia in O(n): the Υ recursion that goes with the innovations factorization.
 
     Υ(base) = 0,   Υ(k) = ψᵀ Υ(k+1) ψ + Hᵀ D⁻¹ H                 ψ = φ (I − GH)
 
@@ -6,7 +6,7 @@
 Khatib's operational-space inertia Λ. Rodriguez & Kreutz (1988) announce it; the recursion is in Part II, section 6.
 
 For two links s and t with the last common link c, Ω(s,t) = ψᵀ(c,s) Υ(c) ψ(c,t): a wrench on t climbs to c, where the
-answer of the whole mechanism is known, and the answer goes down to s. M⁻¹ is the same with joints in place of links.
+answer of the whole mechanism is known, and the answer goes down to s.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import Any
 from catena.algorithms.innovations import factor
 from catena.kinds import Function
 from catena.scalars import Scalar
-from catena.spatial import Dofs, Force, small
+from catena.spatial import Force
 from catena.spatial.mobility import Mobility
 from catena.sweeps import Field, Links
 
@@ -49,22 +49,6 @@ def blocks(links: Any, q: Field, targets: tuple[int, ...]) -> Matrix:
     for s in range(len(paths)):
         for t in range(s + 1):
             _fill(matrix, 6 * s, 6 * t, walk.met(paths[s], paths[t]))
-    return matrix
-
-
-def inverse_mass_matrix(links: Any, q: Field) -> Matrix:
-    """M⁻¹, nv x nv. O(n²)."""
-    walk, paths = _Walk(links, q), dict[int, Path]()
-    matrix: Matrix = [[0] * links.nv for _ in range(links.nv)]
-    for k in links.base_to_tip():
-        gains = walk.G[k].columns
-        paths[k.index] = {} if k.parent is links.base else walk.climb(k.parent, [walk.phi[k] @ g for g in gains])
-        _fill(matrix, k.v_start, k.v_start, walk.own(k))
-        for number, path in paths.items():
-            j, above = walk.every[number], paths[k.index]
-            if number < k.index:
-                block = walk.passed(j, above[number]) if number in above else walk.met(above, path)
-                _fill(matrix, k.v_start, j.v_start, block)
     return matrix
 
 
@@ -103,20 +87,6 @@ class _Walk:
         answers = [self.Upsilon[self.every[c]] @ g for g in other[c]]
         return [[answer.dot(f) for answer in answers] for f in one[c]]
 
-    def own(self, k: Any) -> Matrix:
-        """The diagonal block D⁻¹ + Gᵀ φᵀ Υ φ G of M⁻¹."""
-        answers = [self.before[k] @ g for g in self.G[k].columns]
-        Dinv = small.inverse(self.D[k]).lower
-        lower = [[answers[i].dot(self.G[k].columns[j]) + Dinv[i][j] for j in range(i + 1)] for i in range(len(answers))]
-        return [[lower[max(i, j)][min(i, j)] for j in range(len(lower))] for i in range(len(lower))]
-
-    def passed(self, j: Any, forces: list[Force]) -> Matrix:
-        """What joint j does when forces z from beyond it arrive: −D⁻¹ H z + (φᵀ Υ φ G)ᵀ (I − GH) z."""
-        answers = [self.before[j] @ g for g in self.G[j].columns]
-        return [
-            list(Dofs([w.dot(self._beyond(j, z)) for w in answers]) - self.D[j].inv @ (self.H[j] @ z)) for z in forces
-        ]
-
 
 def _units() -> list[Force]:
     return [Force.of([int(i == j) for i in range(6)]) for j in range(6)]
@@ -135,7 +105,6 @@ MOBILITY = Function(
     {"q": "q"},
     dict.fromkeys(("wx", "wy", "wz", "vx", "vy", "vz"), "motion"),
 )
-INVERSE_MASS_MATRIX = Function("inverse_mass_matrix", inverse_mass_matrix, {"q": "q"}, {"Minv": "dense:nv,nv"})
 
 
 def mobility_of(targets: tuple[int, ...]) -> Function:

@@ -1,0 +1,213 @@
+"""The spatial operators of a mechanism at one configuration: Rodriguez & Kreutz (1988), sections 3 to 5."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sparse
+
+from catena.model.tree import Frame
+from catena.operators.elementary import Matrix, Named, Solve
+from catena.operators.expression import Identity, Operator
+from catena.operators.geometry import Geometry
+from catena.operators.structure import CAUSAL, STRICTLY_CAUSAL, Space
+
+if TYPE_CHECKING:
+    from catena.robot import Robot
+
+Array = npt.NDArray[Any]
+
+
+class Operators:
+    """Lazy operators on trees with joints of all types: compose them with `@`, apply them to vectors in O(n).
+
+    Vectors of the links hold six numbers for each link, base to tip, in the link's own frame: (6 n,). Vectors of the
+    joints are (nv,), those of the tips six numbers for each tip, those of the base six numbers. Causal operators go
+    from the tips to the base. S moves what a link has to its parent, without a change of frame: Δ_φ and L have turned
+    it into the parent's frame already, so SΔ_φ carries forces from links to parents.
+
+    D includes the rotors' inertias, so the factorizations are those of the whole mass matrix; of the paper's identities
+    (a.1) and (a.47) hold only without rotors.
+    """
+
+    def __init__(self, robot: Robot, q: Array, tips: Sequence[Frame]) -> None:
+        self.tree, self.q, self.tips = robot.tree, q, tuple(tips)
+        self.geometry = Geometry(robot, q)
+        self._links, self._joints = Space("links", 6 * robot.tree.n), Space("joints", robot.nv)
+
+    I = Identity()  # noqa: E741
+    """The identity, of whatever space it is used in."""
+
+    @cached_property
+    def S(self) -> Operator:
+        """(5.2): from links to their parents."""
+        return self._on_links("S", self._shift, STRICTLY_CAUSAL)
+
+    @cached_property
+    def H(self) -> Operator:
+        """(3.5): the axes of the joints, from forces on links to torques."""
+        return Matrix("H", self._joints, self._links, lambda: self._rows(self.geometry.H))
+
+    @cached_property
+    def M(self) -> Operator:
+        """(3.6): the inertias of the links, each at its own frame. See `mass` for the mass matrix."""
+        return self._on_links("M", lambda: _blocks(self.geometry.M))
+
+    @cached_property
+    def delta_phi(self) -> Operator:
+        """(a.4): Δ_φ, forces on each link in the frame of its parent."""
+        return self._on_links("Δ_φ", lambda: _blocks(self.geometry.phi))
+
+    @cached_property
+    def delta_psi(self) -> Operator:
+        """(a.5): Δ_ψ, what a parent feels through the free joint."""
+        return self._on_links("Δ_ψ", lambda: _blocks(self.geometry.psi))
+
+    @cached_property
+    def phi(self) -> Operator:
+        """(3.4): φ = (I − SΔ_φ)⁻¹, forces on links summed up from the tips."""
+        return Solve("φ", self._step("I - S Δ_φ", "phi"))
+
+    @cached_property
+    def psi(self) -> Operator:
+        """(5.1): ψ = (I − SΔ_ψ)⁻¹, the same through free joints."""
+        return Solve("ψ", self._step("I - S Δ_ψ", "psi"))
+
+    @cached_property
+    def Phi(self) -> Operator:
+        """(4.9): Φ = φS (a.6)."""
+        return Named("Φ", self.phi @ self.S)
+
+    @cached_property
+    def Psi(self) -> Operator:
+        """(4.10): Ψ = ψS (a.7)."""
+        return Named("Ψ", self.psi @ self.S)
+
+    @cached_property
+    def phi_tilde(self) -> Operator:
+        """(a.3): φ̃ = φ − I."""
+        return Named("φ̃", self.phi - self.I, STRICTLY_CAUSAL)
+
+    @cached_property
+    def psi_tilde(self) -> Operator:
+        """(5.11): ψ̃ = ψ − I."""
+        return Named("ψ̃", self.psi - self.I, STRICTLY_CAUSAL)
+
+    @cached_property
+    def P(self) -> Operator:
+        """(4.5): the articulated inertias."""
+        return self._on_links("P", lambda: _blocks(self.geometry.P))
+
+    @cached_property
+    def D(self) -> Operator:
+        """(4.6): the innovations' covariance, H P Hᵀ."""
+        return Matrix("D", self._joints, self._joints, self._small_blocks)
+
+    @cached_property
+    def G(self) -> Operator:
+        """(5.12): the gain P Hᵀ D⁻¹, from torques to forces on links."""
+        return Matrix("G", self._links, self._joints, lambda: self._rows(self.geometry.G).T)
+
+    @cached_property
+    def L(self) -> Operator:
+        """(4.6): L = Δ_φ G (a.12)."""
+        return Matrix("L", self._links, self._joints, lambda: self._rows(self.geometry.L).T)
+
+    @cached_property
+    def B(self) -> Operator:
+        """(3.7): from wrenches on the tips to wrenches on the links that carry them."""
+        return Matrix("B", self._links, Space("tips", 6 * len(self.tips)), self._tip_blocks)
+
+    @cached_property
+    def E(self) -> Operator:
+        """(3.8), see errata: from an acceleration of the base to those of the links that stand on it."""
+        return Matrix("E", self._links, Space("base", 6), self._base_blocks)
+
+    @cached_property
+    def J(self) -> Operator:
+        """(3.13): the Jacobian Bᵀφᵀ Hᵀ of the tips."""
+        return Named("J", self.B.T @ self.phi.T @ self.H.T)
+
+    @cached_property
+    def mass(self) -> Operator:
+        """(3.20): the mass matrix H φ M φᵀ Hᵀ, and the inertias of rotors."""
+        bodies = self.H @ self.phi @ self.M @ self.phi.T @ self.H.T
+        if not self.tree.armature.any():
+            return Named("𝓜", bodies)
+        return Named(
+            "𝓜", bodies + Matrix("rotors", self._joints, self._joints, lambda: sparse.diags(self.tree.armature))
+        )
+
+    def __repr__(self) -> str:
+        names = "I, H, phi, Phi, psi, Psi, M, P, D, G, L, B, E, S, delta_phi, delta_psi, J, mass"
+        return f"<Operators of {self.tree.name!r}, {self.tree.n} links: {names}>"
+
+    def _on_links(self, name: str, make: Any, *pattern: Any) -> Matrix:
+        return Matrix(name, self._links, self._links, make, *pattern)
+
+    def _shift(self) -> Any:
+        moving = np.flatnonzero(self.tree.parent >= 0)
+        blocks = np.broadcast_to(np.eye(6), (len(moving), 6, 6))
+        return _sparse(blocks, self.tree.parent[moving], moving, self.tree.n)
+
+    def _step(self, name: str, which: str) -> Matrix:
+        """I − SΔ, upper triangular because links come after their parents."""
+
+        def make() -> Any:
+            moving = np.flatnonzero(self.tree.parent >= 0)
+            steps = getattr(self.geometry, which)[moving]
+            down = _sparse(steps, self.tree.parent[moving], moving, self.tree.n)
+            return sparse.identity(6 * self.tree.n, format="csr") - down.tocsr()
+
+        return self._on_links(name, make, CAUSAL)
+
+    def _rows(self, six: Array) -> Any:
+        """A sparse matrix with the six numbers of each degree of freedom at its link."""
+        columns = 6 * self.geometry.owner[:, None] + np.arange(6)
+        starts = 6 * np.arange(self.tree.nv + 1)
+        return sparse.csr_matrix((six.ravel(), columns.ravel(), starts), shape=(self.tree.nv, 6 * self.tree.n))
+
+    def _small_blocks(self) -> Any:
+        """D from the lower triangles of its blocks."""
+        first = self.tree.v_start[self.geometry.owner]
+        row, column = np.nonzero(np.arange(6) <= (np.arange(self.tree.nv) - first)[:, None])
+        place = first[row] + column
+        lower = sparse.csr_matrix((self.geometry.D[row, column], (row, place)), shape=(self.tree.nv, self.tree.nv))
+        return lower + sparse.tril(lower, -1).T
+
+    def _tip_blocks(self) -> Any:
+        blocks = np.array([_wrench_map(tip) for tip in self.tips]).reshape(-1, 6, 6)
+        links = np.array([tip.link for tip in self.tips], dtype=np.int64)
+        moving = np.flatnonzero(links >= 0)
+        return _sparse(blocks[moving], links[moving], moving, self.tree.n, len(self.tips))
+
+    def _base_blocks(self) -> Any:
+        standing = np.flatnonzero(self.tree.parent < 0)
+        blocks = np.swapaxes(self.geometry.phi[standing], 1, 2)
+        return _sparse(blocks, standing, np.zeros_like(standing), self.tree.n, 1)
+
+
+def _blocks(blocks: Array) -> Any:
+    """The block-diagonal matrix of (n, 6, 6)."""
+    own = np.arange(len(blocks))
+    return _sparse(blocks, own, own, len(blocks))
+
+
+def _sparse(blocks: Array, rows: Array, columns: Array, n: int, m: int | None = None) -> Any:
+    """The sparse matrix of 6 x 6 blocks at the given block rows and columns, (6 n, 6 m)."""
+    order = np.argsort(rows, kind="stable")
+    starts = np.concatenate([[0], np.cumsum(np.bincount(rows, minlength=n))])
+    shape = (6 * n, 6 * (n if m is None else m))
+    return sparse.bsr_matrix((np.ascontiguousarray(blocks[order]), columns[order], starts), shape=shape).tocsr()
+
+
+def _wrench_map(frame: Frame) -> Array:
+    """φ(1, 0): a wrench given in a frame of a link, in the link's own frame."""
+    x, y, z = frame.position
+    R = frame.rotation
+    lever = np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]]) @ R
+    return np.block([[R, lever], [np.zeros((3, 3)), R]])

@@ -1,0 +1,38 @@
+"""The part of Robot that hands out its operators."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, cast
+
+import numpy as np
+import numpy.typing as npt
+
+from catena.errors import ShapeError
+from catena.model.configuration import coordinates
+
+if TYPE_CHECKING:
+    from catena.operators.algebra import Operators
+    from catena.robot import Robot
+
+
+class HasOperators:
+    """The spatial operator algebra."""
+
+    def operators(self, q: npt.ArrayLike, tips: Sequence[str] | None = None) -> Operators:
+        """The operators φ, H, M, P, D, … at one configuration q (nq,), as lazy objects: see :mod:`catena.operators`.
+
+        `tips` names the links or frames whose wrenches B brings in; unless given, the links that carry no other.
+        """
+        from catena.operators.algebra import Operators
+
+        robot = cast("Robot", self)
+        q = coordinates(q, robot.nq, "q").astype(float)
+        if q.ndim != 1:
+            raise ShapeError(f"q: operators belong to one configuration, shape ({robot.nq},); found {q.shape}")
+        if tips is None:
+            leaves = np.setdiff1d(np.arange(robot.tree.n), robot.tree.parent)
+            tips = [robot.tree.link_names[i] for i in leaves.tolist()]
+        elif isinstance(tips, str):
+            tips = [tips]
+        return Operators(robot, q, [robot.frame(name) for name in tips])

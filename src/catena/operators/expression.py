@@ -1,0 +1,285 @@
+"""Operators as lazy expressions: `@` composes them, nothing is computed before they meet a vector.
+
+Applied to a vector, every expression costs O(n): it is a series of sparse products and of sweeps, one for each φ or ψ.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import Any, overload
+
+import numpy as np
+import numpy.typing as npt
+
+from catena.errors import ShapeError
+from catena.operators.structure import MEMORYLESS, Space, Structure
+from catena.operators.systems import Signal, System
+
+Array = npt.NDArray[Any]
+
+ANY = Space("any", -1)
+"""The space of an identity that has not met another operator yet."""
+
+SUM, PRODUCT, ATOM = 0, 1, 2
+"""How tightly the parts of a formula hold together."""
+
+
+class Operator(ABC):
+    """A linear map from vectors of the space `domain` to those of `range`: flat arrays, or columns of a matrix."""
+
+    domain: Space
+    range: Space
+
+    @abstractmethod
+    def apply(self, x: Array) -> Array:
+        """What the operator makes of the columns of x."""
+
+    @abstractmethod
+    def realise(self, system: System, signal: Signal) -> Signal:
+        """The same as equations: what comes out when `signal` goes in, with new unknowns and equations in `system`."""
+
+    @property
+    @abstractmethod
+    def structure(self) -> Structure:
+        """The direction along the tree, and the cost."""
+
+    @property
+    @abstractmethod
+    def T(self) -> Operator:
+        """The transpose."""
+
+    @property
+    def inv(self) -> Operator:
+        """The inverse. SingularError, when it meets a vector, if there is none."""
+        from catena.operators.elementary import Inverse
+
+        return Inverse(self)
+
+    @abstractmethod
+    def text(self) -> tuple[str, int]:
+        """The formula, and how tightly it holds together."""
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """The shape of the matrix."""
+        return self.range.size, self.domain.size
+
+    def dense(self) -> Array:
+        """The whole matrix. O(n²) time and memory."""
+        if self.domain is ANY:
+            raise ShapeError(
+                f"{self} fits any space, so its matrix has no size; compose it with another operator first"
+            )
+        return self.apply(np.eye(self.domain.size))
+
+    @overload
+    def __matmul__(self, other: Operator) -> Operator: ...
+    @overload
+    def __matmul__(self, other: npt.ArrayLike) -> Array: ...
+    def __matmul__(self, other: Operator | npt.ArrayLike) -> Operator | Array:
+        if isinstance(other, Operator):
+            return Product.of(self, other)
+        x = np.asarray(other, dtype=float)
+        if x.ndim not in (1, 2) or (self.domain is not ANY and len(x) != self.domain.size):
+            raise ShapeError(
+                f"{self} takes vectors of {self.domain.name}, shape ({self.domain.size},) or ({self.domain.size}, k); "
+                f"found shape {x.shape}"
+            )
+        return self.apply(x[:, None])[:, 0] if x.ndim == 1 else self.apply(x)
+
+    def __add__(self, other: Operator) -> Operator:
+        return Sum.of(self, other)
+
+    def __sub__(self, other: Operator) -> Operator:
+        return Sum.of(self, -other)
+
+    def __neg__(self) -> Operator:
+        return Scaled(-1.0, self)
+
+    def __mul__(self, factor: float) -> Operator:
+        return Scaled(float(factor), self)
+
+    __rmul__ = __mul__
+
+    def __str__(self) -> str:
+        return self.text()[0]
+
+    def __repr__(self) -> str:
+        size = "" if self.domain is ANY else f", {self.shape[0]} x {self.shape[1]}"
+        return f"<{self}: {self.domain.name} -> {self.range.name}{size}; {self.structure}>"
+
+    def bracketed(self, tightness: int) -> str:
+        """The formula, in brackets where it would fall apart."""
+        text, own = self.text()
+        return text if own >= tightness else f"({text})"
+
+
+class Identity(Operator):
+    """I, of whatever space it is used in."""
+
+    domain = range = ANY
+
+    def apply(self, x: Array) -> Array:
+        """x itself."""
+        return x
+
+    def realise(self, system: System, signal: Signal) -> Signal:
+        """The signal itself."""
+        return signal
+
+    @property
+    def structure(self) -> Structure:
+        """Memoryless and free."""
+        return Structure(MEMORYLESS)
+
+    @property
+    def T(self) -> Operator:
+        """I."""
+        return self
+
+    @property
+    def inv(self) -> Operator:
+        """I."""
+        return self
+
+    def text(self) -> tuple[str, int]:
+        """I."""
+        return "I", ATOM
+
+
+class Product(Operator):
+    """The left operator after the right one."""
+
+    def __init__(self, left: Operator, right: Operator) -> None:
+        self.left, self.right = left, right
+        self.range, self.domain = left.range, right.domain
+
+    @classmethod
+    def of(cls, left: Operator, right: Operator) -> Operator:
+        """The product, where the identity leaves no trace."""
+        if isinstance(left, Identity):
+            return right
+        if isinstance(right, Identity):
+            return left
+        if ANY not in (left.domain, right.range) and left.domain != right.range:
+            raise ShapeError(
+                f"{left} takes vectors of {left.domain.name}, but {right} gives vectors of {right.range.name}"
+            )
+        return cls(left, right)
+
+    def apply(self, x: Array) -> Array:
+        """Right, then left."""
+        return self.left.apply(self.right.apply(x))
+
+    def realise(self, system: System, signal: Signal) -> Signal:
+        """Right, then left."""
+        return self.left.realise(system, self.right.realise(system, signal))
+
+    @property
+    def structure(self) -> Structure:
+        """One after the other."""
+        return self.left.structure @ self.right.structure
+
+    @property
+    def T(self) -> Operator:
+        """The transposes in the opposite order."""
+        return Product(self.right.T, self.left.T)
+
+    @property
+    def inv(self) -> Operator:
+        """The inverses in the opposite order, if both factors are square."""
+        square = self.left.range == self.left.domain
+        return Product(self.right.inv, self.left.inv) if square else super().inv
+
+    def text(self) -> tuple[str, int]:
+        """Side by side."""
+        return f"{self.left.bracketed(PRODUCT)} {self.right.bracketed(PRODUCT)}", PRODUCT
+
+
+class Sum(Operator):
+    """Two operators side by side."""
+
+    def __init__(self, left: Operator, right: Operator) -> None:
+        self.left, self.right = left, right
+        sized = right if left.domain is ANY else left
+        self.range, self.domain = sized.range, sized.domain
+
+    @classmethod
+    def of(cls, left: Operator, right: Operator) -> Operator:
+        """The sum of operators between the same spaces; an identity takes the space of the other, which must be one."""
+        for a, b in ((left, right), (right, left)):
+            fits = (
+                b.domain == b.range
+                if a.domain is ANY
+                else b.domain is ANY or (a.domain, a.range) == (b.domain, b.range)
+            )
+            if not fits:
+                raise ShapeError(f"{left} and {right} cannot be added: {_spaces(left)} and {_spaces(right)}")
+        return cls(left, right)
+
+    def apply(self, x: Array) -> Array:
+        """Both, added."""
+        total: Array = self.left.apply(x) + self.right.apply(x)
+        return total
+
+    def realise(self, system: System, signal: Signal) -> Signal:
+        """Both, added."""
+        return self.left.realise(system, signal) + self.right.realise(system, signal)
+
+    @property
+    def structure(self) -> Structure:
+        """Both."""
+        return self.left.structure + self.right.structure
+
+    @property
+    def T(self) -> Operator:
+        """The sum of the transposes."""
+        return Sum(self.left.T, self.right.T)
+
+    def text(self) -> tuple[str, int]:
+        """With a plus, or a minus."""
+        right = self.right
+        if isinstance(right, Scaled) and right.factor == -1:
+            return f"{self.left.bracketed(SUM)} - {right.inner.bracketed(PRODUCT)}", SUM
+        return f"{self.left.bracketed(SUM)} + {right.bracketed(SUM)}", SUM
+
+
+class Scaled(Operator):
+    """A number times an operator."""
+
+    def __init__(self, factor: float, inner: Operator) -> None:
+        self.factor, self.inner = factor, inner
+        self.range, self.domain = inner.range, inner.domain
+
+    def apply(self, x: Array) -> Array:
+        """The inner operator's result, scaled."""
+        scaled: Array = self.factor * self.inner.apply(x)
+        return scaled
+
+    def realise(self, system: System, signal: Signal) -> Signal:
+        """The inner operator's result, scaled."""
+        return self.inner.realise(system, signal).scaled(self.factor)
+
+    @property
+    def structure(self) -> Structure:
+        """That of the inner operator."""
+        return self.inner.structure
+
+    @property
+    def T(self) -> Operator:
+        """The transpose, scaled."""
+        return Scaled(self.factor, self.inner.T)
+
+    @property
+    def inv(self) -> Operator:
+        """The inverse, scaled."""
+        return Scaled(1.0 / self.factor, self.inner.inv)
+
+    def text(self) -> tuple[str, int]:
+        """The number in front."""
+        factor = "-" if self.factor == -1 else f"{self.factor:g} "
+        return f"{factor}{self.inner.bracketed(PRODUCT)}", PRODUCT
+
+
+def _spaces(operator: Operator) -> str:
+    return f"{operator.domain.name} -> {operator.range.name}"
