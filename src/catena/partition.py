@@ -47,15 +47,16 @@ class Family:
 
     def evaluate(self, x: Array) -> Array:
         """The coordinates at positions x (n, d), in rows as they are in `points`."""
-        outputs, _ = _traced(self.function, self.numbers.shape[1], x.shape[1])
-        return values(outputs, {"x": x[self.numbers].reshape(len(self.numbers), -1)}).ravel()
+        m, k = self.numbers.shape
+        outputs, _ = _traced(self.function, k, x.shape[1])
+        return values(outputs, {"x": x[self.numbers].reshape(m, k * x.shape[1])}).ravel()
 
     def slopes(self, x: Array) -> csr_matrix:
         """∂(coordinates)/∂x: a sparse matrix with d columns for each point."""
         (n, d), numbers = x.shape, self.numbers
         outputs, entries = _traced(self.function, numbers.shape[1], d)
         number, where = len(outputs), list(entries)
-        slopes = values(list(entries.values()), {"x": x[numbers].reshape(len(numbers), -1)})
+        slopes = values(list(entries.values()), {"x": x[numbers].reshape(len(numbers), numbers.shape[1] * d)})
         rows = np.arange(len(numbers))[:, None] * number + np.array([i for i, _ in where], dtype=np.int64)
         columns = np.stack([d * numbers[:, j // d] + j % d for _, j in where], axis=1)
         shape = (number * len(numbers), n * d)

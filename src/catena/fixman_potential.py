@@ -1,0 +1,37 @@
+"""Fixman's potential: what makes a mechanism with rigid bonds visit configurations as one with stiff bonds would.
+
+Rigid constraints leave a weight √det M(q) on configurations that infinitely stiff springs do not. The potential
+U(q) = ½ kT log det M(q) takes it away (Fixman 1974). In O(n), value and torque together.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from catena.algorithms.determinant import LOG_DETERMINANT_GRADIENT
+from catena.asking import ask
+
+if TYPE_CHECKING:
+    from catena.robot import Robot
+
+Array = npt.NDArray[Any]
+
+
+class FixmanPotential(NamedTuple):
+    """The potential (...), in the unit of kT, and the torque −∂U/∂q (..., nv) along the joint velocities."""
+
+    potential: Any
+    torque: Array
+
+
+def fixman_potential(robot: Robot, q: npt.ArrayLike, kT: npt.ArrayLike = 1.0) -> FixmanPotential:
+    """U = ½ kT log det M(q) and the torque −∂U/∂q to add to the joints. `kT` in joules, a number or one per sample.
+
+    log det M depends on the units of mass and length by a constant, which moves U but not the torque.
+    """
+    half = 0.5 * np.asarray(kT, dtype=float)
+    value, gradient = ask(robot, LOG_DETERMINANT_GRADIENT, q)
+    return FixmanPotential(half * value, -half[..., None] * gradient)
