@@ -44,6 +44,16 @@ def _torques(links: Links, q: Field, v: Field, a: Field | None, f_ext: Field | N
     return tau
 
 
+def composite_bodies(links: Links, q: Field) -> Field:
+    """M̃_i (15): the extended mass of links i, i + 1, … frozen into one rigid body, about the origin of link i."""
+    M, Bt = links.fields("M Bt")
+    for i in links.base_to_tip():
+        M[i], Bt[i] = i.M, i.joint(q[i])[0]
+    for i in links.tip_to_base():
+        M[i.parent] += Bt[i].congruence(M[i])  # (15c)
+    return M
+
+
 def poses_and_axes(links: Links, q: Field) -> tuple[Field, Field, Field]:
     """Rotation and origin of each link's frame, and for each degree of freedom its twist about the base's origin.
 

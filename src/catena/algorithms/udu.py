@@ -12,10 +12,15 @@ centres; that shifts p, B and M together and leaves every product pᵀ M̂ B p, 
 
 from __future__ import annotations
 
+from typing import Any
+
 from catena.kinds import Function
+from catena.scalars import Scalar
 from catena.spatial import Force, Motion, Vec3
 from catena.spatial.rates import Rates
 from catena.sweeps import Field, Links
+
+Matrix = list[list[Scalar]]
 
 
 def forward_dynamics(links: Links, q: Field, v: Field, tau: Field, f_ext: Field | None = None) -> Field:
@@ -69,8 +74,22 @@ def solve(links: Links, q: Field, x: Field) -> Field:
     return y
 
 
+def articulated_bodies(links: Links, q: Field) -> Field:
+    """M̂_{i,i+1} (35): the extended mass of links i, i + 1, … with their joints free, about the origin of link i.
+
+    It is what a force on link i has to move: Featherstone's articulated-body inertia, Rodriguez's P(i).
+    """
+    return _decomposition(links, q)[0]
+
+
 def factors(links: Links, q: Field) -> tuple[Field, Field]:
     """ψ̂ (33), six numbers for each degree of freedom in the link's own frame, and the blocks m̂ (32) of D."""
+    _, psi, m = _decomposition(links, q)
+    return psi, m
+
+
+def _decomposition(links: Links, q: Field) -> tuple[Field, Field, Field]:
+    """M̂, ψ̂ and m̂, from the tips to the base."""
     Bt, pt, M, m, psi = links.fields("Bt pt M m psi")
     for i in links.base_to_tip():
         Bt[i], pt[i] = i.joint(q[i])
@@ -80,7 +99,29 @@ def factors(links: Links, q: Field) -> tuple[Field, Field]:
         m[i] = (pt[i] @ psi_i).plus_diagonal(i.armature)  # (32)
         psi[i] = psi_i @ m[i].inv  # (33)
         M[i.parent] += Bt[i].congruence(M[i] - psi_i @ psi[i].T)  # (35)
-    return psi, m
+    return M, psi, m
+
+
+def elements(links: Any, q: Field) -> tuple[Matrix, Matrix]:
+    """U and D in full, nv x nv: u_ij = α_ij = p_iᵀ B_jiᵀ ψ̂_j (31) where i carries j, 0 elsewhere. O(n²) for a chain."""
+    Bt, pt = links.fields("Bt pt")
+    for i in links.base_to_tip():
+        Bt[i], pt[i] = i.joint(q[i])
+    psi, m = factors(links, q)
+    nv = links.nv
+    U: Matrix = [[int(i == j) for j in range(nv)] for i in range(nv)]
+    D: Matrix = [[0] * nv for _ in range(nv)]
+    for k in links.tip_to_base():
+        for a, row in enumerate(m[k].lower):
+            for b, x in enumerate(row):
+                D[k.v_start + a][k.v_start + b] = D[k.v_start + b][k.v_start + a] = x
+        for column, force in enumerate(psi[k].columns):
+            i = k
+            while i.parent is not links.base:
+                force, i = Bt[i] @ force, i.parent  # ψ̂_ik (32)
+                for row, x in enumerate(pt[i] @ force):
+                    U[i.v_start + row][k.v_start + column] = x
+    return U, D
 
 
 def U_times(links: Links, q: Field, psi: Field, x: Field) -> Field:
@@ -141,6 +182,7 @@ FORWARD_DYNAMICS = Function(
     optional=("f_ext",),
 )
 SOLVE = Function("udu/solve", solve, {"q": "q", "x": "v"}, {"y": "v"})
+ELEMENTS = Function("udu/elements", elements, {"q": "q"}, {"U": "dense:nv,nv", "D": "dense:nv,nv"})
 FACTORS = Function("udu/factors", factors, {"q": "q"}, {"psi": "axes", "m": "small"})
 U_TIMES = Function("udu/U_times", U_times, _ACTION, {"y": "v"})
 U_SOLVE = Function("udu/U_solve", U_solve, _ACTION, {"y": "v"})
