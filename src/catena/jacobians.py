@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from catena.robot import Robot
 
 Array = npt.NDArray[Any]
+_FLOAT64 = np.float64
 
 
 class Jacobians(Kinematics):
@@ -37,6 +38,8 @@ class Jacobians(Kinematics):
     `point` moves its origin to a point of the body, (..., 3) in the frame's own axes. `frame`, `out` and `dtype` are as
     in :class:`~catena.kinematics.Kinematics`.
     """
+
+    _jacobians: Mapping[tuple[str, str], Callable[[npt.ArrayLike], Array]] = {}
 
     def placement(
         self,
@@ -50,10 +53,10 @@ class Jacobians(Kinematics):
     ) -> Placements:
         """Rotation (..., 3, 3) and origin (..., 3) of one link or frame in the base's frame."""
         robot = self._robot
+        function = None if is_rolled(robot, shape) else _function(robot, "pose", link, "link", point)
+        if function is not None:
+            return Placements(*ask(robot, function, *_given(q, point=point), out=out, dtype=dtype))
         place = place_of(robot, link, "link")
-        if place.link >= 0 and not is_rolled(robot, shape):
-            function = _single(robot, link, "link", "pose", {"q": "q"}, ("rotation", "position"), point)
-            return Placements(*_asked(robot, function, (q,), point, out, dtype))
         X = self._carrier(q, place, dtype, shape).then(place.target(_point(point)))
         batch = np.broadcast_shapes(_batch(robot, q), np.shape(point)[:-1] if point is not None else ())
         rotation = stacked([np.broadcast_to(x, batch) for x in X.R]).reshape(*batch, 3, 3).astype(dtype, copy=False)
@@ -73,22 +76,21 @@ class Jacobians(Kinematics):
         shape: str | None = None,
     ) -> Array:
         """J(q), (..., 6, nv): the spatial velocity of a link or frame is J v. Cost: its depth."""
-        robot = self._robot
-        if point is None and out is None and dtype is np.float64 and shape is None:
-            known = robot.__dict__.get("_jacobians")
-            found = None if known is None else known.get((link, frame))
+        if point is None and out is None and shape is None and dtype is _FLOAT64:
+            found = self._jacobians.get((link, frame))
             if found is not None:
-                return cast(Array, found(q))
+                return found(q)
+        robot = self._robot
+        function = None if is_rolled(robot, shape) else _function(robot, "jacobian", link, frame, point)
+        if function is not None:
+            if point is None and shape is None:
+                robot.__dict__.setdefault("_jacobians", {})[link, frame] = quick(robot, function)
+            return cast(Array, ask(robot, function, *_given(q, point=point), out=out, dtype=dtype))
         place = place_of(robot, link, frame)
-        if place.link < 0:
-            batch = np.broadcast_shapes(_batch(robot, q), np.shape(point)[:-1] if point is not None else ())
-            return delivered(np.zeros((*batch, 6, robot.nv), dtype), out)
-        if is_rolled(robot, shape):
+        if place.link >= 0:
             return self._rolled_jacobian(q, place, point, out, dtype)
-        function = _single(robot, link, frame, "jacobian", {"q": "q"}, ("J",), point)
-        if point is None and shape is None:
-            robot.__dict__.setdefault("_jacobians", {})[link, frame] = quick(robot, function)
-        return cast(Array, _asked(robot, function, (q,), point, out, dtype))
+        batch = np.broadcast_shapes(_batch(robot, q), np.shape(point)[:-1] if point is not None else ())
+        return delivered(np.zeros((*batch, 6, robot.nv), dtype), out)
 
     def jacobian_times(
         self,
@@ -103,10 +105,11 @@ class Jacobians(Kinematics):
         shape: str | None = None,
     ) -> Array:
         """J x, (..., 6), without forming J: the velocity of a link or frame when joints move with x."""
-        robot, place = self._robot, place_of(self._robot, link, frame)
-        if place.link >= 0 and not is_rolled(robot, shape):
-            function = _single(robot, link, frame, "velocity", {"q": "q", "v": "v"}, ("V",), point)
-            return cast(Array, _asked(robot, function, (q, x), point, out, dtype))
+        robot = self._robot
+        function = None if is_rolled(robot, shape) else _function(robot, "velocity", link, frame, point)
+        if function is not None:
+            return cast(Array, ask(robot, function, *_given(q, x, point=point), out=out, dtype=dtype))
+        place = place_of(robot, link, frame)
         V = Motion.zero()
         if place.link >= 0:
             V = Motion.of(components(self.link_velocities(q, x, dtype=dtype, shape=shape)[..., place.link, :]))
@@ -126,10 +129,11 @@ class Jacobians(Kinematics):
         shape: str | None = None,
     ) -> Array:
         """Jᵀ f, (..., nv), without forming J: joint torques that amount to a wrench (moment, force), (..., 6)."""
-        robot, place = self._robot, place_of(self._robot, link, frame)
-        if place.link >= 0 and not is_rolled(robot, shape):
-            function = _single(robot, link, frame, "transpose_times", {"q": "q", "f": "robot:6"}, ("tau",), point)
-            return cast(Array, _asked(robot, function, (q, f), point, out, dtype))
+        robot = self._robot
+        function = None if is_rolled(robot, shape) else _function(robot, "transpose_times", link, frame, point)
+        if function is not None:
+            return cast(Array, ask(robot, function, *_given(q, f, point=point), out=out, dtype=dtype))
+        place = place_of(robot, link, frame)
         wrench = self._in_link(q, place, np.asarray(f, dtype=float), point, dtype, shape)
         f_ext = wrenches(robot, {robot.tree.link_names[place.link] if place.link >= 0 else link: wrench})
         return cast(Array, ask(robot, WRENCH_TORQUES, q, f_ext, out=out, dtype=dtype, shape=shape))
@@ -147,10 +151,11 @@ class Jacobians(Kinematics):
         shape: str | None = None,
     ) -> Array:
         """J̇ v, (..., 6): the acceleration of a link or frame at zero joint accelerations; see `link_accelerations`."""
-        robot, place = self._robot, place_of(self._robot, link, frame)
-        if place.link >= 0 and not is_rolled(robot, shape):
-            function = _single(robot, link, frame, "bias_acceleration", {"q": "q", "v": "v"}, ("A",), point)
-            return cast(Array, _asked(robot, function, (q, v), point, out, dtype))
+        robot = self._robot
+        function = None if is_rolled(robot, shape) else _function(robot, "bias_acceleration", link, frame, point)
+        if function is not None:
+            return cast(Array, ask(robot, function, *_given(q, v, point=point), out=out, dtype=dtype))
+        place = place_of(robot, link, frame)
         V = A = Motion.zero()
         if place.link >= 0:
             V = Motion.of(components(self.link_velocities(q, v, dtype=dtype, shape=shape)[..., place.link, :]))
@@ -222,30 +227,31 @@ def place_of(robot: Robot, link: str, frame: str, kind: Callable[..., Place] = P
     return kind(at.link, stages, frame)
 
 
-def _single(
-    robot: Robot, link: str, frame: str, method: str, inputs: dict[str, str], outputs: tuple[str, ...], point: Any
-) -> Function:
-    """The function that answers a question about one frame in unrolled kernels."""
-    place = place_of(robot, link, frame, UnrolledPlace)
-    if point is not None:
-        inputs, frame = {**inputs, "point": "robot:3"}, f"{frame}+point"
-    name = f"{method}/{frame}/{link}"
-    return Function(name, getattr(place, method), inputs, {output: _SHAPES[output] for output in outputs})
-
-
-_SHAPES = {
-    "rotation": "dense:3,3",
-    "position": "dense:3",
-    "J": "dense:6,nv",
-    "V": "dense:6",
-    "A": "dense:6",
-    "tau": "dense:nv",
+_QUESTIONS: dict[str, tuple[dict[str, str], dict[str, str]]] = {
+    "pose": ({"q": "q"}, {"rotation": "dense:3,3", "position": "dense:3"}),
+    "jacobian": ({"q": "q"}, {"J": "dense:6,nv"}),
+    "velocity": ({"q": "q", "v": "v"}, {"V": "dense:6"}),
+    "bias_acceleration": ({"q": "q", "v": "v"}, {"A": "dense:6"}),
+    "transpose_times": ({"q": "q", "f": "robot:6"}, {"tau": "dense:nv"}),
 }
+"""What can be asked about one frame in unrolled kernels: methods of UnrolledPlace, with their arrays."""
 
 
-def _asked(robot: Robot, function: Function, arrays: Any, point: Any, out: Any, dtype: npt.DTypeLike) -> Any:
-    given = arrays if point is None else (*arrays, point)
-    return ask(robot, function, *given, out=out, dtype=dtype)
+def _function(robot: Robot, question: str, link: str, frame: str, point: Any) -> Function | None:
+    """The function that answers a question about one frame in unrolled kernels; None for a frame of the base."""
+    known = robot.__dict__.setdefault("_questions", {})
+    key = question, link, frame, point is None
+    if key not in known:
+        place, (inputs, outputs) = place_of(robot, link, frame, UnrolledPlace), _QUESTIONS[question]
+        name = f"{question}/{frame}/{link}"
+        if point is not None:
+            inputs, name = {**inputs, "point": "robot:3"}, f"{name}+point"
+        known[key] = None if place.link < 0 else Function(name, getattr(place, question), inputs, outputs)
+    return cast("Function | None", known[key])
+
+
+def _given(*arrays: npt.ArrayLike, point: npt.ArrayLike | None) -> tuple[npt.ArrayLike, ...]:
+    return arrays if point is None else (*arrays, point)
 
 
 def _point(point: npt.ArrayLike | None) -> list[Any] | None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -25,6 +24,7 @@ if TYPE_CHECKING:
     from catena.robot import Robot
 
 Array = npt.NDArray[Any]
+_FLOAT64 = np.dtype(np.float64)
 
 
 class MassMatrix:
@@ -37,6 +37,7 @@ class MassMatrix:
     Rotor inertias (armature) are part of M, of its inverse, determinant and factors, whatever the method.
     """
 
+    __slots__ = ("_kernel_shape", "_kind", "_made", "method", "q", "robot")
     __array_ufunc__ = None
 
     def __init__(
@@ -47,15 +48,27 @@ class MassMatrix:
         dtype: npt.DTypeLike = np.float64,
         shape: str | None = None,
     ) -> None:
-        array = np.array(q, dtype=dtype)
-        if array.shape[-1:] != (robot.tree.nq,):
+        if type(q) is np.ndarray and q.dtype is _FLOAT64 and dtype is np.float64:
+            array = q.copy()
+        else:
+            array = np.array(q, dtype)
+        if array.shape[-1:] != robot._q_shape:
             raise ShapeError(f"mass_matrix: q must have shape (..., {robot.nq}), got {array.shape}")
-        self.robot, self.q, self.method, self._kernel_shape = robot, array, method, shape
+        self.q: Array = array
+        self.robot, self.method, self._kernel_shape = robot, method, shape
         self._kind = method_class(method)
+        self._made: Method | None = None
 
-    @cached_property
+    @property
     def _method(self) -> Method:
-        return self._kind(self.robot, self.q, self.q.dtype, self._kernel_shape)
+        if self._made is None:
+            self._made = self._kind(self.robot, self.q, self.q.dtype, self._kernel_shape)
+        return self._made
+
+    @property
+    def _quick(self) -> bool:
+        """Whether all is as usual, so that kernels can be called at once."""
+        return self._kernel_shape is None and self.q.dtype is _FLOAT64 and self._kind in (Method, UduMethod)
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -65,7 +78,8 @@ class MassMatrix:
     @property
     def dtype(self) -> np.dtype[Any]:
         """What it computes in."""
-        return self.q.dtype
+        dtype: np.dtype[Any] = self.q.dtype
+        return dtype
 
     @property
     def ndim(self) -> int:
@@ -95,7 +109,7 @@ class MassMatrix:
     def logdet(self, *, out: Array | None = None) -> Any:
         """log det M, (...,). O(n)."""
         self._check()
-        if out is None and self._plain:
+        if out is None and self._quick:
             return quick(self.robot, LOG_DETERMINANT)(self.q)
         return self._method.logdet(out)
 
@@ -148,7 +162,7 @@ class MassMatrix:
     def inv(self, *, out: Array | None = None) -> Array:
         """M⁻¹ as an array, (..., nv, nv). O(n²) time and memory; `solve` needs neither."""
         self._check()
-        if out is None and self._plain and not is_rolled(self.robot, None):
+        if out is None and self._quick and not is_rolled(self.robot, None):
             result: Array = quick(self.robot, INVERSE_MASS_MATRIX)(self.q)
             return result
         return self._method.inverse(out)
@@ -172,8 +186,7 @@ class MassMatrix:
         action = self.solve if inverse else self.times
 
         def columns(X: Array) -> Array:
-            rows: Array = action(X.T)
-            return rows.T
+            return np.transpose(action(X.T))
 
         def vector(x: Array) -> Array:
             return action(x.reshape(-1))
@@ -196,10 +209,6 @@ class MassMatrix:
     def __repr__(self) -> str:
         batch = f" x {self.shape[:-2]}" if self.ndim > 2 else ""
         return f"<MassMatrix of {self.robot.name!r}, {self.robot.nv} x {self.robot.nv}{batch}, {self.method}>"
-
-    @property
-    def _plain(self) -> bool:
-        return self.q.dtype == np.float64 and self._kernel_shape is None and self._kind in (Method, UduMethod)
 
     def _check(self) -> None:
         """Refuse, by name, a link that makes every mass matrix of the robot singular."""

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import cached_property
 from typing import Any, NamedTuple, cast
 
 import numpy as np
 import numpy.typing as npt
 
+from catena import engine
 from catena.algorithms import inverse_matrix
 from catena.algorithms.innovations import FACTOR, RESPONSE
+from catena.algorithms.inverse_matrix import INVERSE_MASS_MATRIX
 from catena.algorithms.kinematics import FRAMES, Place, UnrolledPlace
 from catena.asking import ask, components, delivered, is_rolled, one_of, stacked
 from catena.errors import ShapeError, SingularError
 from catena.jacobians import Jacobians, place_of
+from catena.kernels.fastcall import fast_call
 from catena.mass_matrix import MassMatrix
 from catena.model.singular import check_leaves
 from catena.spatial import Motion
@@ -47,7 +51,26 @@ class Operational(Jacobians):
 
         `method` is "innovations", "udu", "fixman" or "dense": the same object with the same answers.
         """
-        return MassMatrix(self._robot, q, method, dtype, shape)
+        return MassMatrix(self, q, method, dtype, shape)  # type: ignore[arg-type]
+
+    def inverse_mass_matrix(
+        self,
+        q: npt.ArrayLike,
+        *,
+        out: Array | None = None,
+        dtype: npt.DTypeLike = np.float64,
+        shape: str | None = None,
+    ) -> Array:
+        """M(q)⁻¹ as an array, (..., nv, nv): `mass_matrix(q).inv()` in one call. O(n²)."""
+        if "inverse_mass_matrix" not in self.__dict__ and dtype is np.float64 and not is_rolled(self._robot, shape):
+            check_leaves(self._robot.tree)
+            kernel = engine.kernel(self._robot, INVERSE_MASS_MATRIX)
+            self.__dict__["inverse_mass_matrix"] = fast_call(kernel, self.inverse_mass_matrix)
+        return self.mass_matrix(q, dtype=dtype, shape=shape).inv(out=out)
+
+    @cached_property
+    def _q_shape(self) -> tuple[int]:
+        return (self._robot.nq,)
 
     def operational_inertia(
         self,
@@ -67,8 +90,7 @@ class Operational(Jacobians):
         Raises:
             SingularError: if too few joints move the link for Λ ever to exist; `operational_mobility` gives Ω.
         """
-        asked = self._frames(link, point, frame)
-        asked.check_rank(self._robot)
+        asked = self._frames(link, point, frame, invertible=True)
         if not is_rolled(self._robot, shape):
             return OperationalInertia(*asked.ask(self._robot, "operational_inertia", q, out, dtype, "m,m", "m,m"))
         _, Omega = self._responses(q, asked, dtype)
@@ -108,27 +130,26 @@ class Operational(Jacobians):
         Raises:
             SingularError: if too few joints move the link for Λ ever to exist.
         """
-        asked = self._frames(link, point, frame)
-        asked.check_rank(self._robot)
+        asked = self._frames(link, point, frame, invertible=True)
         if not is_rolled(self._robot, shape):
             return cast(Array, asked.ask(self._robot, "consistent_inverse", q, out, dtype, "nv,m"))
         weighted, Omega = self._responses(q, asked, dtype)
         return delivered(np.swapaxes(np.linalg.solve(Omega, np.swapaxes(weighted, -1, -2)), -1, -2), out)
 
-    def _frames(self, link: Links, point: Any, frame: str) -> _Frames:
-        one_of("frame", frame, FRAMES)
-        robot = self._robot
-        if "_held" not in robot.__dict__:
-            check_leaves(robot.tree)
-            robot.__dict__["_held"] = True
+    def _frames(self, link: Links, point: Any, frame: str, invertible: bool = False) -> _Frames:
+        """What is asked about, checked when it is asked for the first time."""
         names = (link,) if isinstance(link, str) else tuple(link)
-        for name in names:
-            if robot.frame(name).link < 0:
-                raise SingularError(f"{name!r} belongs to the base, which does not move", link=name)
         points = () if point is None else (point,) if isinstance(link, str) else tuple(point)
         if points and len(points) != len(names):
             raise ShapeError(f"point must hold one point for each of the {len(names)} links, not {len(points)}")
-        return _Frames(names, points, frame)
+        asked = _Frames(names, points, frame)
+        checked = self._robot.__dict__.setdefault("_checked_frames", set())
+        if (names, frame, invertible) not in checked:
+            one_of("frame", frame, FRAMES)
+            check_leaves(self._robot.tree)
+            asked.check(self._robot, invertible)
+            checked.add((names, frame, invertible))
+        return asked
 
     def _responses(self, q: npt.ArrayLike, asked: _Frames, dtype: npt.DTypeLike) -> tuple[Array, Array]:
         """M⁻¹ Jᵀ and Ω from what unit wrenches on the frames do, by rolled kernels."""
@@ -163,15 +184,17 @@ class _Frames(NamedTuple):
     def places(self, robot: Any, kind: Callable[..., Place] = Place) -> list[Any]:
         return [place_of(robot, name, self.frame, kind) for name in self.names]
 
-    def check_rank(self, robot: Any) -> None:
-        """Refuse frames that fewer joints move than they have directions."""
+    def check(self, robot: Any, invertible: bool) -> None:
+        """Refuse the base, and where Λ is wanted, frames that fewer joints move than they have directions."""
         moving: set[int] = set()
         for name in self.names:
             k = robot.frame(name).link
+            if k < 0:
+                raise SingularError(f"{name!r} belongs to the base, which does not move", link=name)
             while k >= 0:
                 moving.update(range(robot.tree.v_start[k], robot.tree.v_start[k + 1]))
                 k = int(robot.tree.parent[k])
-        if len(moving) < 6 * len(self.names):
+        if invertible and len(moving) < 6 * len(self.names):
             who = self.names[0] if len(self.names) == 1 else self.names
             raise SingularError(
                 f"{who!r} can move in {6 * len(self.names)} directions, but only {len(moving)} degrees of freedom lie "
