@@ -26,8 +26,10 @@ API = (
     "PyArray_NewFromDescr",
     "PyArray_Return",
     "PyArray_Type",
+    "PyThreadState_Get",
+    "_PyObject_MakeTpCall",
 )
-"""What ``@api`` points to, in this order."""
+"""What ``@api`` points to, in this order. The last two are needed where ``PyObject_Vectorcall`` is not exported."""
 
 FIRST_PORT, PORT_WORDS = 16, 40
 MAX_DIMENSIONS = PORT_WORDS - 3
@@ -274,6 +276,15 @@ failed:
 
 general:
   %answer = call ptr %vectorcall(ptr %python, ptr %args, i64 %nargs, ptr %kwnames)
+  ret ptr %answer
+}}
+
+; PyObject_Vectorcall for Python 3.10, which has it in its headers only
+define dso_local ptr @vectorcall(ptr %callable, ptr %args, i64 %nargs, ptr %kwnames) #0 {{
+{_load_api("PyThreadState_Get", "%current")}
+{_load_api("_PyObject_MakeTpCall", "%make.call")}
+  %thread = call ptr %current()
+  %answer = call ptr %make.call(ptr %thread, ptr %callable, ptr %args, i64 %nargs, ptr %kwnames)
   ret ptr %answer
 }}
 """

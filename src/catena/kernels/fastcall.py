@@ -77,8 +77,9 @@ def _entry() -> int:
     """The address of the emitted call, ready for use."""
     module, api = runtime_module(), python_api()
     if api is not None:
+        known = {**api, "PyObject_Vectorcall": api["PyObject_Vectorcall"] or module.address("vectorcall")}
         table = (ctypes.c_void_p * len(API)).from_address(module.address("api"))
-        table[:] = [api[name] for name in API]
+        table[:] = [known[name] for name in API]
     return module.address("call")
 
 

@@ -26,7 +26,10 @@ _NUMPY_TABLE = {"PyArray_Type": 2, "PyArray_Return": 76, "PyArray_NewFromDescr":
 
 @functools.cache
 def python_api() -> dict[str, int] | None:
-    """Addresses of everything in :data:`~catena.kernels.call_ir.API`; None where machine code may not call Python."""
+    """Addresses of everything in :data:`~catena.kernels.call_ir.API`; None where machine code may not call Python.
+
+    An address is 0 if it doesn't exist in this version of Python and there is another way.
+    """
     if not _familiar_interpreter():
         return None
     table = _numpy_table()
@@ -34,7 +37,9 @@ def python_api() -> dict[str, int] | None:
         return None
     found = {name: table[place] or 0 for name, place in _NUMPY_TABLE.items()}
     found |= {name: _address(name) for name in API if name not in found}
-    return found if all(found.values()) and _makes_arrays(found["PyArray_NewFromDescr"]) else None
+    missing = {name for name in API if not found[name]}
+    enough = missing <= {"PyObject_Vectorcall"} or missing <= {"_PyObject_MakeTpCall"}
+    return found if enough and _makes_arrays(found["PyArray_NewFromDescr"]) else None
 
 
 def address(array: np.ndarray) -> int:
@@ -120,4 +125,5 @@ def _makes_arrays(address: int) -> bool:
 
 
 def _address(name: str) -> int:
-    return ctypes.cast(getattr(ctypes.pythonapi, name), ctypes.c_void_p).value or 0
+    function = getattr(ctypes.pythonapi, name, None)
+    return 0 if function is None else ctypes.cast(function, ctypes.c_void_p).value or 0
