@@ -158,7 +158,7 @@ def log_determinant(
 ) -> Any:
     """log det M (...), by Fixman's theorem.
 
-    From :data:`LONG` links on it is checked against Σ log D(k), which keeps its digits, and warned of as in :func:`solve`.
+    From :data:`LONG` links on it is checked against Σ log D(k), which keeps its digits, and warned of as there.
     """
     value = _log_determinant(robot, q, dtype, shape)
     if robot.tree.n >= LONG:

@@ -1,0 +1,182 @@
+"""Rotations and rigid motions in parameters, and derivatives along them: Wang & Chirikjian (2006), (10)-(18).
+
+A Jacobian J turns rates of parameters into the angular velocity in the body's own frame, ω = J q̇ (10). The operators
+∂/∂ξ_i differentiate a function of a rotation along small turns about the body's axes, ∂f/∂ξ = J⁻ᵀ ∂f/∂q (12), and need
+no parameters at all: see :func:`rotation_derivatives`. Everything broadcasts over leading dimensions; rotation comes
+first in six-vectors, as everywhere in Catena.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy.linalg import expm
+
+from catena.errors import ShapeError, UnsupportedError
+from catena.model.lie import pose_exp
+from catena.scalars import Scalar
+from catena.spatial import Mat3, Vec3
+from catena.trace.derivatives import gradient
+from catena.trace.graph import Expr, Graph, Operand
+from catena.trace.interpret import values
+
+Array = npt.NDArray[Any]
+
+EULER = tuple(a + b + c for a in "XYZ" for b in "XYZ" for c in "XYZ" if a != b and b != c)
+"""The twelve Euler conventions: turns about the body's own axes, one after the other."""
+
+
+def axis_turn(axis: str, angle: npt.ArrayLike) -> Array:
+    """R(angle) about "X", "Y" or "Z", (..., 3, 3)."""
+    c, s = np.cos(angle), np.sin(angle)
+    i, j, k = {"X": (1, 2, 0), "Y": (2, 0, 1), "Z": (0, 1, 2)}[axis]
+    R = np.zeros((*np.shape(c), 3, 3))
+    R[..., i, i] = R[..., j, j] = c
+    R[..., i, j], R[..., j, i], R[..., k, k] = -s, s, 1.0
+    return R
+
+
+def euler_rotation(convention: str, angles: npt.ArrayLike) -> Array:
+    """The rotation with Euler angles (..., 3) in one of the conventions :data:`EULER`, such as "ZXZ"."""
+    a, angle = _euler(convention, angles)
+    return np.asarray(
+        axis_turn(a[0], angle[..., 0]) @ axis_turn(a[1], angle[..., 1]) @ axis_turn(a[2], angle[..., 2])
+    )
+
+
+def euler_jacobian(convention: str, angles: npt.ArrayLike) -> Array:
+    """J of ω = J q̇ for Euler angles (..., 3), (..., 3, 3): (11) is the case "ZXZ".
+
+    Singular where the first and the last axis fall in line: at sin β = 0 for "ZXZ", at cos β = 0 for "ZYX".
+    """
+    axes, angle = _euler(convention, angles)
+    first, second, third = axes[0], axes[1], axes[2]
+    last = np.swapaxes(axis_turn(third, angle[..., 2]), -1, -2)
+    both = last @ np.swapaxes(axis_turn(second, angle[..., 1]), -1, -2)
+    unit = {axis: np.eye(3)[i] for i, axis in enumerate("XYZ")}
+    end = np.broadcast_to(unit[third], last.shape[:-1])
+    return np.stack([both @ unit[first], last @ unit[second], end], axis=-1)
+
+
+def _euler(convention: str, angles: npt.ArrayLike) -> tuple[str, Array]:
+    if convention not in EULER:
+        raise UnsupportedError(f"no Euler convention {convention!r}; expected one of {', '.join(EULER)}")
+    return convention, _last("angles", angles, 3)
+
+
+def quaternion_jacobian(quaternion: npt.ArrayLike) -> Array:
+    """J (..., 3, 4) of ω = J q̇ for a quaternion x, y, z, w of any length but zero; rates along it do not turn."""
+    q = _last("quaternion", quaternion, 4)
+    x, y, z, w = np.moveaxis(2 * q / np.sum(q * q, axis=-1, keepdims=True), -1, 0)
+    rows = [[w, z, -y, -x], [-z, w, x, -y], [y, -x, w, -z]]
+    return np.stack([np.stack(row, axis=-1) for row in rows], axis=-2)
+
+
+def quaternion_rates(quaternion: npt.ArrayLike) -> Array:
+    """The (..., 4, 3) matrix that turns ω into q̇ at constant length: right inverse of :func:`quaternion_jacobian`."""
+    q = _last("quaternion", quaternion, 4)
+    length2 = np.sum(q * q, axis=-1)[..., None, None]
+    return np.asarray(np.swapaxes(quaternion_jacobian(q), -1, -2) * length2 / 4)
+
+
+def exponential_jacobian(omega: npt.ArrayLike) -> Array:
+    """J (..., 3, 3) of ω = J ẇ for the rotation exp(w̃) of a rotation vector w; singular at |w| = 2π, 4π and so on."""
+    w = -_last("omega", omega, 3)
+    columns = [pose_exp(w, np.broadcast_to(unit, w.shape))[1] for unit in np.eye(3)]
+    return np.stack(columns, axis=-1)
+
+
+def motion_exponential_jacobian(twist: npt.ArrayLike) -> Array:
+    """𝒥 (..., 6, 6) of (ω, v) = 𝒥 d/dt(twist) for the motion exp(twist), twist = (w, u)."""
+    x = _last("twist", twist, 6)
+    W, U = _skew(x[..., :3]), _skew(x[..., 3:])
+    big = np.zeros((*x.shape[:-1], 12, 12))
+    big[..., 0:3, 0:3] = big[..., 3:6, 3:6] = -W
+    big[..., 3:6, 0:3] = -U
+    big[..., :6, 6:] = np.eye(6)
+    return np.asarray(expm(big)[..., :6, 6:])  # ∫ exp(−s ad) ds from 0 to 1
+
+
+def motion_jacobian(rotation_jacobian: npt.ArrayLike, rotation: npt.ArrayLike) -> Array:
+    """𝒥 = J ⊕ Rᵀ (15), (..., 6, 3 + k): rotation in any k parameters, position in Cartesian coordinates; v = Rᵀ ḃ."""
+    J, R = np.asarray(rotation_jacobian, dtype=float), np.asarray(rotation, dtype=float)
+    batch, k = np.broadcast_shapes(J.shape[:-2], R.shape[:-2]), J.shape[-1]
+    total = np.zeros((*batch, 6, k + 3))
+    total[..., :3, :k], total[..., 3:, k:] = J, np.swapaxes(R, -1, -2)
+    return total
+
+
+def along_axes(slopes: npt.ArrayLike, jacobian: npt.ArrayLike) -> Array:
+    """∂f/∂ξ = J⁻ᵀ ∂f/∂q: slopes (..., k) along parameters become slopes along the body's axes (12), (16)."""
+    J, g = np.asarray(jacobian, dtype=float), np.asarray(slopes, dtype=float)
+    if J.shape[-1] == J.shape[-2]:
+        return np.asarray(np.linalg.solve(np.swapaxes(J, -1, -2), g[..., None])[..., 0])
+    return np.asarray(np.einsum("...ji,...j->...i", np.linalg.pinv(J), g))
+
+
+def rotation_derivatives(f: Callable[[Mat3], Scalar], rotation: npt.ArrayLike) -> Array:
+    """∂f/∂ξ_i, i = 1 … 3 (12), (..., 3): how f changes as the rotation R becomes R exp(ε Ẽ_i). Exact, by tracing f.
+
+    `f` takes a :class:`~catena.spatial.Mat3` and must compute with its entries by arithmetic and :mod:`catena.scalars`.
+    """
+    R = _matrix(rotation)
+    slopes = _slopes(_of_rotation, f, R.reshape(*R.shape[:-2], 9))
+    return _turning(R, slopes)
+
+
+def motion_derivatives(f: Callable[[Mat3, Vec3], Scalar], rotation: npt.ArrayLike, position: npt.ArrayLike) -> Array:
+    """∂f/∂ξ̃_i, i = 1 … 6 (16), (17), (..., 6): along turns about, then shifts along, the body's own axes."""
+    R, b = np.broadcast_arrays(_matrix(rotation), _last("position", position, 3)[..., None])
+    b = b[..., 0]
+    slopes = _slopes(_of_motion, f, np.concatenate([R.reshape(*R.shape[:-2], 9), b], axis=-1))
+    along = np.einsum("...ji,...j->...i", R, slopes[..., 9:])
+    return np.concatenate([_turning(R, slopes[..., :9]), along], axis=-1)
+
+
+def _of_rotation(f: Callable[[Mat3], Scalar], x: list[Expr]) -> Scalar:
+    return f(Mat3(*x))
+
+
+def _of_motion(f: Callable[[Mat3, Vec3], Scalar], x: list[Expr]) -> Scalar:
+    return f(Mat3(*x[:9]), Vec3(*x[9:]))
+
+
+@lru_cache(maxsize=64)
+def _traced(call: Callable[..., Scalar], f: Callable[..., Scalar], size: int) -> list[Operand]:
+    graph = Graph()
+    leaves = [graph.input("x", i) for i in range(size)]
+    found = gradient(call(f, leaves))
+    return [found.get(leaf, 0.0) for leaf in leaves]
+
+
+def _slopes(call: Callable[..., Scalar], f: Callable[..., Scalar], x: Array) -> Array:
+    return values(_traced(call, f, x.shape[-1]), {"x": x})
+
+
+def _turning(R: Array, slopes: Array) -> Array:
+    """Σ (R Ẽ_i) · ∂f/∂R for i = 1 … 3: the axial part of Rᵀ ∂f/∂R."""
+    A = np.swapaxes(R, -1, -2) @ slopes.reshape(R.shape)
+    entries = [A[..., 2, 1] - A[..., 1, 2], A[..., 0, 2] - A[..., 2, 0], A[..., 1, 0] - A[..., 0, 1]]
+    return np.stack(entries, axis=-1)
+
+
+def _skew(v: Array) -> Array:
+    return np.cross(v[..., None, :], -np.eye(3)[:, :])
+
+
+def _last(what: str, x: npt.ArrayLike, size: int) -> Array:
+    array = np.asarray(x, dtype=float)
+    if array.shape[-1:] != (size,):
+        raise ShapeError(f"{what}: expected {size} numbers along the last axis, found shape {array.shape}")
+    return array
+
+
+def _matrix(x: npt.ArrayLike) -> Array:
+    array = np.asarray(x, dtype=float)
+    if array.shape[-2:] != (3, 3):
+        raise ShapeError(f"rotation: expected 3 x 3 matrices, found shape {array.shape}")
+    return array
