@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from catena.kernels.emit import Block, Writer
+from catena.kernels.loops import Counted
 from catena.kernels.target import Target
 
 HELPERS_IR = "@helpers = dso_local global [3 x ptr] zeroinitializer"
@@ -53,30 +54,68 @@ _COSINE = {
     ),
     4: (4.166664568298827e-2, -1.388731625493765e-3, 2.443315711809948e-5),
 }
-_LOG = (
-    6.666666666666735130e-01,
-    3.999999999940941908e-01,
-    2.857142874366239149e-01,
-    2.222219843214978396e-01,
-    1.818357216161805012e-01,
-    1.531383769920937332e-01,
-    1.479819860511658591e-01,
-)
-_LN2 = (6.93147180369123816490e-01, 1.90821492927058770002e-10)
+_LOG = {
+    8: (
+        6.666666666666735130e-01,
+        3.999999999940941908e-01,
+        2.857142874366239149e-01,
+        2.222219843214978396e-01,
+        1.818357216161805012e-01,
+        1.531383769920937332e-01,
+        1.479819860511658591e-01,
+    ),
+    4: (0.66666662693, 0.40000972152, 0.28498786688, 0.24279078841),
+}
+_LN2 = {8: (6.93147180369123816490e-01, 1.90821492927058770002e-10), 4: (6.9313812256e-01, 9.0580006145e-06)}
+_ROOT_HALF = {8: 0x3FE6A09E667F3BCD, 4: 0x3F3504F3}
+_MANTISSA = {8: 52, 4: 23}
+_INTEGERS = {8: 0x4338000000000000, 4: 0x4B400000}
+"""The bits of 1.5 · 2^52 or 1.5 · 2^23: added to it, integers stand in the last bits."""
 
 
 def elementary_ir(names: Iterable[str], target: Target, dtype: np.dtype[Any], W: int) -> tuple[list[str], set[str]]:
-    """The functions of the given names ("sincos", "log") for W lanes, and the intrinsics they use."""
-    makers = {"sincos": _sincos, "log": _log}
+    """The functions of the given names for W lanes, and the intrinsics they use.
+
+    "sincos" and "log" take one value; "sincos_all" and "log_all" take arrays of values: pointers to the arguments and
+    to the results, and how many there are.
+    """
     texts, declarations = [], set()
     for name in sorted(names):
         maker = _Maker(target, dtype, W)
-        makers[name](maker)
-        T = maker.T
-        result = f"{{{T}, {T}}}" if name == "sincos" else T
-        texts.append(maker.w.function(f"internal {result} @{name}{W}({T} %x)"))
+        texts.append(_looped(maker, name) if name.endswith("_all") else _plain(maker, name))
         declarations |= maker.block.declarations
     return texts, declarations
+
+
+def _plain(m: _Maker, name: str) -> str:
+    """The function of one value."""
+    m.w.label("entry")
+    values = _FUNCTIONS[name](m, "%x", "entry")
+    result = values[0]
+    if len(values) > 1:
+        kind, result = f"{{{', '.join([m.T] * len(values))}}}", "poison"
+        for i, value in enumerate(values):
+            result = m.w.new(f"insertvalue {kind} {result}, {m.T} {value}, {i}")
+    else:
+        kind = m.T
+    m.w.put(f"ret {kind} {result}")
+    return m.w.function(f"internal {kind} @{name}{m.W}({m.T} %x)")
+
+
+def _looped(m: _Maker, name: str) -> str:
+    """The function of arrays."""
+    function = _FUNCTIONS[name.removesuffix("_all")]
+    m.w.label("entry")
+    loop = Counted(m.w, "each", "%count")
+    x = m.w.new(f"load {m.T}, ptr {m.w.new(f'getelementptr {m.T}, ptr %arguments, i64 {loop.i}')}")
+    values = function(m, x, "each.body")
+    for i, value in enumerate(values):
+        at = m.w.new(f"getelementptr {m.T}, ptr %results{i}, i64 {loop.i}")
+        m.w.put(f"store {m.T} {value}, ptr {at}")
+    loop.close()
+    m.w.put("ret void")
+    results = ", ".join(f"ptr %results{i}" for i in range(len(values)))
+    return m.w.function(f"internal void @{name}{m.W}(ptr %arguments, {results}, i64 %count)")
 
 
 class _Maker:
@@ -122,94 +161,81 @@ class _Maker:
         mask = self.w.new(f"bitcast {self.lanes.truth} {test} to i{self.W}")
         return self.w.new(f"icmp ne i{self.W} {mask}, 0")
 
-    def redone(self, test: str, value: str, helper: int) -> str:
-        """The value, with the lanes in which the test holds computed by a function of the C library."""
+    def unless(self, bad: str, values: Sequence[str], x: str, helpers: Sequence[int], label: str) -> list[str]:
+        """The values, with the lanes in which the test holds computed by functions of the C library.
+
+        ``label`` is the basic block that we are in; afterwards we are in another one.
+        """
+        self.w.put(f"br i1 {self.any(bad)}, label %cold, label %done")
+        self.w.label("cold")
+        exact = [self._redone(bad, value, x, helper) for value, helper in zip(values, helpers, strict=True)]
+        self.w.put("br label %done")
+        self.w.label("done")
+        pairs = zip(values, exact, strict=True)
+        return [self.w.new(f"phi {self.T} [{y}, %{label}], [{z}, %cold]") for y, z in pairs]
+
+    def _redone(self, test: str, value: str, x: str, helper: int) -> str:
         exact, scalar = value, self.lanes.scalar
         at = self.w.new(f"getelementptr [3 x ptr], ptr @helpers, i64 0, i64 {helper}")
         function = self.w.new(f"load ptr, ptr {at}")
         for lane in range(self.W):
-            x = "%x" if self.W == 1 else self.w.new(f"extractelement {self.T} %x, i64 {lane}")
-            wide = x if self.size == 8 else self.w.new(f"fpext float {x} to double")
+            z = x if self.W == 1 else self.w.new(f"extractelement {self.T} {x}, i64 {lane}")
+            wide = z if self.size == 8 else self.w.new(f"fpext float {z} to double")
             y = self.w.new(f"call double {function}(double {wide})")
             y = y if self.size == 8 else self.w.new(f"fptrunc double {y} to float")
             exact = y if self.W == 1 else self.w.new(f"insertelement {self.T} {exact}, {scalar} {y}, i64 {lane}")
         return self.select(test, exact, value)
 
 
-def _sincos(m: _Maker) -> None:
-    """{sin x, cos x}."""
+def _sincos(m: _Maker, x: str, label: str) -> list[str]:
+    """The sine and the cosine of x."""
     w, size = m.w, m.size
-    w.label("entry")
-    magic = m.number(1.5 * 2.0 ** (52 if size == 8 else 23))  # adding it rounds to an integer, in the last bits
-    shifted = m.fma("%x", m.number(2 / np.pi), magic)
+    magic = m.cast(m.integer(_INTEGERS[size]), m.T)
+    shifted = m.fma(x, m.number(2 / np.pi), magic)
     k = m.op("fsub", shifted, magic)
-    r = "%x"
+    r = x
     for part in (_FUSED_PI_2 if m.fused else _SPLIT_PI_2)[size]:
         r = m.fma(k, m.number(-part), r)
     z = m.op("fmul", r, r)
     sine = m.fma(m.op("fmul", r, z), m.polynomial(z, _SINE[size]), r)
     cosine = m.fma(m.op("fmul", z, z), m.polynomial(z, _COSINE[size]), m.fma(z, m.number(-0.5), m.number(1.0)))
-    quadrant = m.cast(shifted, m.I)
-    odd = w.new(f"icmp ne {m.I} {m.iop('and', quadrant, m.integer(1))}, {m.integer(0)}")
-    top = m.integer(8 * size - 2)
-    signs = [
-        m.iop("shl", m.iop("and", turned, m.integer(2)), top)
-        for turned in (quadrant, m.iop("add", quadrant, m.integer(1)))
-    ]
+    quarters = m.cast(shifted, m.I)
+    odd_sign = m.iop("shl", quarters, m.integer(8 * size - 1))
+    sine_sign = m.iop("and", m.iop("shl", quarters, m.integer(8 * size - 2)), m.integer(-(1 << (8 * size - 1))))
+    odd = w.new(f"icmp slt {m.I} {odd_sign}, {m.integer(0)}")
+    signs = sine_sign, m.iop("xor", sine_sign, odd_sign)
     values = [
         m.cast(m.iop("xor", m.cast(m.select(odd, *pair), m.I), sign), m.T)
         for pair, sign in zip(((cosine, sine), (sine, cosine)), signs, strict=True)
     ]
-    far = m.compare("ogt", m.block.call("fabs", ["%x"], w), m.number((LIMIT if m.fused else _UNFUSED_LIMIT)[size]))
-    w.put(f"br i1 {m.any(far)}, label %cold, label %end")
-    w.label("cold")
-    exact = [m.redone(far, value, helper) for value, helper in zip(values, (SIN, COS), strict=True)]
-    w.put("br label %end")
-    w.label("end")
-    chosen = [w.new(f"phi {m.T} [{x}, %entry], [{y}, %cold]") for x, y in zip(values, exact, strict=True)]
-    both = w.new(f"insertvalue {{{m.T}, {m.T}}} poison, {m.T} {chosen[0]}, 0")
-    both = w.new(f"insertvalue {{{m.T}, {m.T}}} {both}, {m.T} {chosen[1]}, 1")
-    w.put(f"ret {{{m.T}, {m.T}}} {both}")
+    far = m.compare("ogt", m.block.call("fabs", [x], w), m.number((LIMIT if m.fused else _UNFUSED_LIMIT)[size]))
+    return m.unless(far, values, x, (SIN, COS), label)
 
 
-def _log(m: _Maker) -> None:
-    """log x. In single precision, and where x is not a positive normal number, by the C library."""
-    w = m.w
-    w.label("entry")
-    normal = m.compare("oge", "%x", m.number(float(np.finfo(m.lanes.dtype).tiny)))
-    finite = m.compare("olt", "%x", m.number(np.inf))
-    good = w.new(f"and {m.lanes.truth} {normal}, {finite}")
-    odd = w.new(f"xor {m.lanes.truth} {good}, {_all_true(m)}")
-    if m.size == 4:
-        w.put(f"ret {m.T} {m.redone(_all_true(m), '%x', LOG)}")
-        return
-    value = _log_of_normal(m)
-    w.put(f"br i1 {m.any(odd)}, label %cold, label %end")
-    w.label("cold")
-    exact = m.redone(odd, value, LOG)
-    w.put("br label %end")
-    w.label("end")
-    w.put(f"ret {m.T} {w.new(f'phi {m.T} [{value}, %entry], [{exact}, %cold]')}")
+def _log(m: _Maker, x: str, label: str) -> list[str]:
+    """The logarithm of x; where x is not a positive normal number, the C library's."""
+    tiny = m.number(float(np.finfo(m.lanes.dtype).tiny))
+    bad = [m.compare("ult", x, tiny), m.compare("uge", x, m.number(np.inf))]
+    either = m.w.new(f"or {m.lanes.truth} {bad[0]}, {bad[1]}")
+    return m.unless(either, [_log_of_normal(m, x)], x, (LOG,), label)
 
 
-def _all_true(m: _Maker) -> str:
-    return "true" if m.W == 1 else "<" + ", ".join(["i1 true"] * m.W) + ">"
-
-
-def _log_of_normal(m: _Maker) -> str:
+def _log_of_normal(m: _Maker, x: str) -> str:
     """x = 2^e (1 + f) with 1 + f between √½ and √2; log x = e log 2 + f − (f²/2 − s (f²/2 + R(s²))), s = f / (2 + f)."""
-    bits = m.cast("%x", m.I)
-    root_half = 0x3FE6A09E667F3BCD
-    offset = m.iop("sub", bits, m.integer(root_half))
-    exponent = m.iop("ashr", offset, m.integer(52))
-    mantissa = m.cast(m.iop("sub", bits, m.iop("shl", exponent, m.integer(52))), m.T)
-    magic = 0x4338000000000000  # 1.5 · 2^52: integers in the last bits
-    e = m.op("fsub", m.cast(m.iop("add", exponent, m.integer(magic)), m.T), m.number(1.5 * 2.0**52))
-    f = m.op("fsub", mantissa, m.number(1.0))
+    size = m.size
+    bits, mantissa = m.cast(x, m.I), m.integer(_MANTISSA[size])
+    exponent = m.iop("ashr", m.iop("sub", bits, m.integer(_ROOT_HALF[size])), mantissa)
+    scaled = m.cast(m.iop("sub", bits, m.iop("shl", exponent, mantissa)), m.T)
+    magic = m.integer(_INTEGERS[size])
+    e = m.op("fsub", m.cast(m.iop("add", exponent, magic), m.T), m.cast(magic, m.T))
+    f = m.op("fsub", scaled, m.number(1.0))
     s = m.op("fdiv", f, m.op("fadd", f, m.number(2.0)))
     z = m.op("fmul", s, s)
-    R = m.op("fmul", z, m.polynomial(z, _LOG))
+    R = m.op("fmul", z, m.polynomial(z, _LOG[size]))
     half = m.op("fmul", m.op("fmul", f, m.number(0.5)), f)
-    low = m.fma(e, m.number(_LN2[1]), m.op("fmul", s, m.op("fadd", half, R)))
+    low = m.fma(e, m.number(_LN2[size][1]), m.op("fmul", s, m.op("fadd", half, R)))
     rest = m.op("fsub", m.op("fsub", half, low), f)
-    return m.op("fsub", m.op("fmul", e, m.number(_LN2[0])), rest)
+    return m.op("fsub", m.op("fmul", e, m.number(_LN2[size][0])), rest)
+
+
+_FUNCTIONS = {"sincos": _sincos, "log": _log}

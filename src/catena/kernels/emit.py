@@ -67,6 +67,11 @@ class Lanes:
         return self.scalar if self.W == 1 else f"<{self.W} x {self.scalar}>"
 
     @property
+    def size(self) -> int:
+        """Bytes of the whole value."""
+        return self.dtype.itemsize * self.W
+
+    @property
     def bits(self) -> str:
         """The integer type of the same size."""
         word = f"i{8 * self.dtype.itemsize}"
