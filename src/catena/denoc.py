@@ -1,7 +1,7 @@
 """The decoupled natural orthogonal complement of a robot, to look at and to compute with: Saha (1995) and (1997).
 
 Everything here is in the base's axes with twists about the mass centres, as in the papers; links count from 0. For
-speed use `robot.mass_matrix(q, method="udu")` and `robot.forward_dynamics(..., method="udu")`: they stay in link frames.
+speed use `robot.mass_matrix(q, method="udu")` and `robot.forward_dynamics(..., method="udu")` instead.
 """
 
 from __future__ import annotations
@@ -100,7 +100,7 @@ class NaturalOrthogonalComplement:
 
     def torques(self, w: npt.ArrayLike) -> Array:
         """Tᵀ w, (..., nv): the torques that stand for wrenches (..., n, 6) at the mass centres. O(n)."""
-        given = np.asarray(w, dtype=float)
+        given: Array = np.asarray(w, dtype=float)
         tree = self.robot.tree
         if given.shape[-2:] != (tree.n, 6):
             raise ShapeError(f"torques: w must have shape (..., {tree.n}, 6), got {given.shape}")
@@ -199,7 +199,7 @@ class NaturalOrthogonalComplement:
 
     def _accumulated(self, own: Array, through: Any) -> Array:
         """M_i + Σ B_jiᵀ through(j, M_j) B_ji over the links j on link i: (15), (35)."""
-        M = own.copy()
+        M: Array = own.copy()
         for i in reversed(range(self.robot.tree.n)):
             parent = int(self.robot.tree.parent[i])
             if parent >= 0:
