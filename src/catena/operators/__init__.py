@@ -4,6 +4,8 @@
     K = o.I - o.H @ o.Psi @ o.L
     K.T @ o.D.inv @ K @ tau               # M⁻¹ τ, in O(n), exactly as the paper writes it
     verify(lambda o: (o.Phi, o.phi @ o.S), robot)
+
+Vectors are flat NumPy arrays; see :class:`Operators` for the spaces they belong to.
 """
 
 from __future__ import annotations
@@ -13,9 +15,9 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from catena.operators.algebra import Operators as Operators
-    from catena.operators.expression import Operator as Operator
     from catena.operators.checking import Verification as Verification
     from catena.operators.checking import verify as verify
+    from catena.operators.expression import Operator as Operator
 
 _HOMES = {"Operator": "expression", "Operators": "algebra", "Verification": "checking", "verify": "checking"}
 

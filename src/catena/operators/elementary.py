@@ -15,6 +15,9 @@ from catena.operators.expression import ATOM, Array, Operator
 from catena.operators.structure import ANYWHERE, CAUSAL, MEMORYLESS, OWN, Pattern, Space, Structure
 from catena.operators.systems import Signal, System
 
+SINGULAR = 4e-16
+"""A pivot this small beside its column is one that rounding left of zero."""
+
 
 class Elementary(Operator):
     """An operator with a name, which can be applied both ways."""
@@ -256,6 +259,11 @@ def _check_square(expression: Operator) -> None:
 
 def _factored(matrix: Any, name: str, order: str) -> Any:
     try:
-        return splu(matrix, permc_spec=order, diag_pivot_thresh=0.0 if order == "NATURAL" else 1.0)
+        factors = splu(matrix, permc_spec=order)
     except RuntimeError as error:
         raise SingularError(f"{name} has no inverse here: {error}") from error
+    pivots = np.abs(factors.U.diagonal())
+    largest = np.abs(matrix).max(axis=0).toarray().ravel()[np.argsort(factors.perm_c)]
+    if np.any(pivots <= SINGULAR * largest):
+        raise SingularError(f"{name} has no inverse here: a pivot is {np.min(pivots / largest):.1e} of its column")
+    return factors
