@@ -20,17 +20,17 @@ LAYERS = [
     {"spatial"},
     {"kinds", "model", "robots"},
     {"sweeps"},
-    {"rolled"},
+    {"rolled", "linkwise"},
     {"algorithms"},
     {"functions"},
     {"kernels"},
+    {"engine"},
     {"..."},
     {"robot"},
     {"load", "builder", "builders", "system", "simulate", "view"},
     {"__init__"},
     {"cli"},
 ]
-SAME = {"engine": "kernels"}  # engine.py is the door to kernels/
 LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names}
 PARTS = {path.name.removesuffix(".py") for path in ROOT.iterdir() if path.suffix in ("", ".py")}
 
@@ -40,8 +40,7 @@ def level(part: str) -> int:
 
 
 def part_of(path: Path) -> str:
-    name = path.relative_to(ROOT).parts[0].removesuffix(".py")
-    return SAME.get(name, name)
+    return path.relative_to(ROOT).parts[0].removesuffix(".py")
 
 
 def for_types_only(node: ast.AST) -> bool:
@@ -69,8 +68,7 @@ def imported(source: str) -> Iterator[str]:
             modules = []
         for first, *rest in (module.split(".") for module in modules):
             if first == "catena" and rest and rest[0] not in OF_THE_PACKAGE:
-                part = SAME.get(rest[0], rest[0])
-                yield part if part in PARTS else "__init__"
+                yield rest[0] if rest[0] in PARTS else "__init__"
     used = {
         node.attr for node in ast.walk(tree) if isinstance(node, ast.Attribute) and ast.unparse(node.value) == "catena"
     }

@@ -96,3 +96,16 @@ def test_aligned_frames_have_joint_axes_along_z():
     robot = catena.random_tree(1, 6, joint_types=["revolute", "prismatic"])
     frames = Frames.aligned(robot.tree)
     np.testing.assert_allclose(frames.rotation[:, :, 2], [joint.axis for joint in robot.joints], atol=1e-15)
+
+
+def test_regrouping_spares_a_parent_with_little_inertia():
+    """A hair of a link between heavy ones would turn regrouped masses into lost digits."""
+    builder = catena.Builder("hair")
+    builder.link("heavy", mass=5.0, com=(0.2, 0, 0), inertia=np.diag([0.01, 0.1, 0.1]))
+    builder.link("hair", mass=1e-6, com=(0.01, 0, 0), inertia=1e-12 * np.eye(3))
+    builder.link("tip", mass=5.0, com=(0.2, 0, 0), inertia=np.diag([0.01, 0.1, 0.1]))
+    builder.revolute("a", "base", "heavy", axis=(0, 0, 1))
+    builder.revolute("b", "heavy", "hair", axis=(1, 0, 0), position=(0.5, 0, 0))
+    builder.revolute("c", "hair", "tip", axis=(0, 1, 0), position=(0.1, 0.1, 0))
+    constants = lower(builder.build().tree).constants
+    assert constants["m"][2] > 0, "the tip keeps its mass"

@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from catena.engine import lowered_for, trace
 from catena.kernels.arrays import Port
 from catena.kernels.call import Kernel
 from catena.kernels.compile import Codegen, compile_cached
@@ -15,6 +14,7 @@ from catena.kernels.rolled import Layout, rolled_ir
 from catena.kernels.target import host
 from catena.kernels.unrolled import unrolled_ir
 from catena.kinds import Function, dense_shape, is_dense, kind
+from catena.linkwise import lowered_for, trace
 from catena.model.joints import JOINT_TYPES
 from catena.model.lowered import Lowered
 from catena.model.tree import Tree
