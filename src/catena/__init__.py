@@ -11,6 +11,7 @@ from catena.errors import (
     UnknownNameError,
     UnsupportedError,
 )
+from catena.kernels.threads import get_threads, set_threads
 from catena.load import load
 from catena.robot import Robot
 from catena.version import __version__
@@ -27,9 +28,11 @@ __all__ = [
     "UnsupportedError",
     "__version__",
     "from_dh",
+    "get_threads",
     "load",
     "planar_chain",
     "point_mass_chain",
     "random_tree",
     "rod_chain",
+    "set_threads",
 ]
