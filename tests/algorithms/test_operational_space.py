@@ -1,0 +1,62 @@
+"""The Υ recursion against J M⁻¹ Jᵀ formed as matrices."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from tests.mechanisms import ALL, relative
+
+import catena
+from catena import engine
+from catena.algorithms.operational_space import MOBILITY, mobility_of
+from catena.functions import MASS_MATRIX
+
+
+@pytest.fixture(params=ALL)
+def robot(request: pytest.FixtureRequest) -> catena.Robot:
+    return ALL[request.param]()
+
+
+def whole(robot: catena.Robot, q: np.ndarray) -> np.ndarray:
+    """J M⁻¹ Jᵀ of all links together."""
+    o = robot.operators(q)
+    J = (o.phi.T @ o.H.T).dense()
+    return J @ np.linalg.solve(engine.evaluate(robot.tree, MASS_MATRIX, {"q": q})["M"].astype(float), J.T)
+
+
+def test_every_link(robot: catena.Robot) -> None:
+    q = robot.random_configuration(0)
+    Omega = whole(robot, q)
+    columns = engine.evaluate(robot.tree, MOBILITY, {"q": q}).values()
+    found = np.stack([column.astype(float) for column in columns], axis=-1)
+    for k in range(robot.tree.n):
+        own = slice(6 * k, 6 * k + 6)
+        assert relative(found[k], Omega[own, own]) < 1e-10
+        assert relative(found[k], found[k].T) == 0.0
+
+
+def test_blocks_between_links(robot: catena.Robot) -> None:
+    q = robot.random_configuration(1)
+    rng = np.random.default_rng(2)
+    targets = tuple(rng.permutation(robot.tree.n)[:4].tolist())
+    rows = np.concatenate([np.arange(6 * k, 6 * k + 6) for k in targets])
+    found = engine.evaluate(robot.tree, mobility_of(targets), {"q": q})["Omega"].astype(float)
+    assert relative(found, whole(robot, q)[np.ix_(rows, rows)]) < 1e-10
+
+
+@pytest.mark.parametrize("shape", ["unrolled", "rolled"])
+def test_machine_code(shape: str) -> None:
+    robot = ALL["tree of all joint types"]()
+    q = robot.random_configuration(3)
+    reference = engine.evaluate(robot.tree, MOBILITY, {"q": q}).values()
+    for one, other in zip(engine.kernel(robot, MOBILITY, shape=shape)(q), reference, strict=True):
+        assert relative(one, other) < 1e-11
+
+
+def test_long_chains_need_no_more_than_o_n() -> None:
+    robot = catena.random_tree(4, 400, ["revolute", "prismatic"], 0.0)
+    q = robot.random_configuration(5)
+    found = np.stack(engine.kernel(robot, MOBILITY, shape="rolled")(q), axis=-1)[-1]
+    o = robot.operators(q)
+    K = o.I - o.H @ o.Psi @ o.L
+    assert relative(found, (o.J @ K.T @ o.D.inv @ K @ o.J.T).dense()) < 1e-9
