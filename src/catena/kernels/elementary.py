@@ -1,8 +1,9 @@
 """Sine and cosine together, and the logarithm, as functions over lanes that go into a kernel's module.
 
-Sine and cosine: k = x · 2/π to the nearest integer, r = x − k π/2 in three steps, and polynomials in r² of the FreeBSD library. With
-fused multiply-adds the first step is exact, so r is right to the last bit but one for all |x| up to :data:`LIMIT`; lanes beyond that
-are redone by the C library, which only they wait for. The logarithm is FreeBSD's too; the C library takes zero, subnormal and bad arguments.
+Sine and cosine: k = x · 2/π to the nearest integer, r = x − k π/2 in three steps, and polynomials in r² of the FreeBSD
+library. With fused multiply-adds the first step is exact, so r is right to the last bit but one for all |x| up to
+:data:`LIMIT`; lanes beyond that are redone by the C library, which only they wait for. The logarithm is FreeBSD's too;
+the C library takes zero, subnormal and bad arguments.
 """
 
 from __future__ import annotations
@@ -221,7 +222,7 @@ def _log(m: _Maker, x: str, label: str) -> list[str]:
 
 
 def _log_of_normal(m: _Maker, x: str) -> str:
-    """x = 2^e (1 + f) with 1 + f between √½ and √2; log x = e log 2 + f − (f²/2 − s (f²/2 + R(s²))), s = f / (2 + f)."""
+    """log x = e log 2 + f − (f²/2 − s (f²/2 + R(s²))) with x = 2^e (1 + f), √½ ≤ 1 + f < √2 and s = f / (2 + f)."""
     size = m.size
     bits, mantissa = m.cast(x, m.I), m.integer(_MANTISSA[size])
     exponent = m.iop("ashr", m.iop("sub", bits, m.integer(_ROOT_HALF[size])), mantissa)

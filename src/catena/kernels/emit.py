@@ -108,8 +108,8 @@ class Lanes:
 class Block:
     """A piece of straight-line code: nodes in, values out.
 
-    Set `values` for the leaves, `run` the nodes, then ask for an `operand`. `declarations` and `functions` tell what the module must
-    also hold.
+    Set `values` for the leaves, `run` the nodes, then ask for an `operand`. `declarations` and `functions` tell what
+    the module must also hold.
     """
 
     def __init__(self, target: Target, dtype: np.dtype[Any], W: int) -> None:

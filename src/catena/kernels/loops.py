@@ -6,12 +6,15 @@ from collections.abc import Callable, Sequence
 
 from catena.kernels.emit import Lanes, Writer
 
-BATCH = "dso_local void @batch(ptr %context, ptr %inputs, ptr %row_strides, ptr %outputs, ptr %scratch, i64 %first, i64 %count)"
+BATCH = (
+    "dso_local void @batch(ptr %context, ptr %inputs, ptr %row_strides, ptr %outputs, ptr %scratch, "
+    "i64 %first, i64 %count)"
+)
 SINGLE = "dso_local void @single(ptr %context, ptr %inputs, ptr %outputs, ptr %scratch)"
 
 
 class Counted:
-    """A loop over i from ``start`` in steps to a stop that may not lie behind it; the lines until `close` are its body."""
+    """A loop over i from ``start`` up to ``stop``, perhaps for no i at all; the lines until `close` are its body."""
 
     def __init__(self, w: Writer, name: str, stop: str, start: str = "0", step: int = 1) -> None:
         self.w, self.name, self.step, self.i = w, name, step, f"%{name}.i"
@@ -58,7 +61,7 @@ def single_function(core: str, inputs: Sequence[str], outputs: Sequence[str]) ->
 def batch_function(
     core: str, inputs: Sequence[str], outputs: Sequence[str], lanes: Lanes, prologue: Sequence[str] = ()
 ) -> str:
-    """``batch``: W samples at a time, the last one repeated where there are fewer, through blocks ``[component][lane]``.
+    """``batch``: W samples at a time, the last one repeated where there are fewer, in blocks ``[component][lane]``.
 
     ``inputs`` and ``outputs`` are the widths of the rows: numbers, or values that the lines of the ``prologue`` define.
     """

@@ -53,14 +53,14 @@ class Target:
         bits = 128
         if not self._arm:
             bits = 512 if self._has(*AVX512) else 256 if self._has("avx") else 128
-        return min(bits, self.vector_bits) // (8 * np.dtype(dtype).itemsize)
+        return min(bits, self.vector_bits) // (8 * int(np.dtype(dtype).itemsize))
 
 
 @functools.cache
 def host() -> Target:
     """The computer this runs on.
 
-    The environment variables CATENA_VECTOR_BITS (128, 256, 512) and CATENA_ASSEMBLY (0 or 1) restrict what is used of it.
+    The environment variables CATENA_VECTOR_BITS (128, 256, 512) and CATENA_ASSEMBLY (0 or 1) restrict what is used.
     """
     import llvmlite.binding as llvm
 
