@@ -27,7 +27,7 @@ def interpret(program: Program, lowered: Lowered, inputs: dict, input_at, output
     """Run the loops link by link. ``input_at(name, k)`` and ``output_at(name, k)`` give the start of link k's numbers."""
     n = lowered.n
     codes = sorted(set(lowered.kind.tolist()))
-    memory = np.full((n + 1, len(program.slots) + 1), np.nan)
+    memory = np.full((n + 1, program.size + 1), np.nan)
     for slot, x in program.base.items():
         memory[0, program.slots[slot]] = x
     for loop in program.loops:

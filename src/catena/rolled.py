@@ -58,7 +58,7 @@ class LinkClass:
 
 @dataclass
 class Program:
-    """Loops with everything dead taken out, and memory laid out: `slots` numbers for each link and for the base.
+    """Loops with everything dead taken out, and memory laid out: `slots` tells each scalar's place in that of a link.
 
     `base` is what the base's memory holds at the start, `columns` the constants that each class reads, `results` the slots of
     the base that are outputs by themselves.
@@ -71,6 +71,11 @@ class Program:
     columns: list[list[str]]
     results: dict[str, list[Slot]]
     chain: bool
+
+    @property
+    def size(self) -> int:
+        """How many numbers each link, and the base, keeps in memory."""
+        return 1 + max(self.slots.values(), default=-1)
 
 
 class SymbolicParent:
@@ -340,14 +345,49 @@ def _laid_out(links: RolledLinks, classes: list[LinkClass], results: dict[str, l
         if found == loads:
             break
         loads = found
-    slots = {slot: i for i, slot in enumerate(sorted({slot for array, slot, _ in loads if array != CARRY}))}
     for number, loop in enumerate(loops):
         for body in loop.bodies:
             body.stores, body.carried = _stores(body, number, loads), _carried(body, number, loads)
         loop.start = {slot: x for slot, x in loop.start.items() if slot in loop.bodies[0].carried}
     columns = [_columns(loops, number) for number in range(len(classes))]
-    base = {(name, i): x for name, values in links.base_values.items() for i, x in enumerate(values) if (name, i) in slots}
+    kept = {slot for array, slot, _ in loads if array != CARRY}
+    base = {(name, i): x for name, values in links.base_values.items() for i, x in enumerate(values) if (name, i) in kept}
+    slots = _places(kept, set(base), loads, loops)
     return Program(classes, loops, slots, base, columns, results, links.chain)
+
+
+def _places(kept: set[Slot], lasting: set[Slot], loads: set[Load], loops: Sequence[Loop]) -> dict[Slot, int]:
+    """A place in a link's memory for each scalar; one that is needed no more leaves its place to another.
+
+    A link stores only after it has loaded, so the last loop that loads a scalar may already fill its place anew, unless links
+    further out still want to load it from there. What the base holds at the start, `lasting`, keeps its place.
+    """
+    born = {slot: len(loops) for slot in kept}
+    for number, loop in reversed(list(enumerate(loops))):
+        for array, slot in (key for body in loop.bodies for key in body.stores):
+            if array in (SELF, PARENT):
+                born[slot] = number
+    free: list[tuple[int, int]] = []  # from which loop on, and which place
+    places: dict[Slot, int] = {}
+    count = 0
+    for slot in sorted(kept, key=lambda slot: (slot not in lasting, born[slot], slot)):
+        open_places = [place for place in free if place[0] <= born[slot]] if slot not in lasting else []
+        if open_places:
+            free.remove(open_places[0])
+            places[slot] = open_places[0][1]
+        else:
+            places[slot] = count
+            count += 1
+        if slot not in lasting:
+            free.append((_free_from(slot, loads, loops), places[slot]))
+    return places
+
+
+def _free_from(slot: Slot, loads: set[Load], loops: Sequence[Loop]) -> int:
+    """The first loop that may store something else in the place of a scalar."""
+    last = max(loop for _, loaded, loop in loads if loaded == slot)
+    by_children = last < len(loops) and loops[last].direction > 0 and (PARENT, slot, last) in loads
+    return last + 1 if by_children else last
 
 
 def _stores(body: Body, number: int, loads: set[Load]) -> dict[tuple[str, Any], Operand]:

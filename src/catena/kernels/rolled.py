@@ -47,9 +47,8 @@ def rolled_ir(
     lanes = target.lanes(dtype)
     sweeps = {W: _Sweeps(program, inputs, outputs, layout, target, dtype, W) for W in sorted({1, lanes})}
     arrays = [*inputs.values(), *outputs.values()]
-    slots = len(program.slots)
     blocks = sum(layout.per_link(k) for k in arrays), sum(layout.fixed(k) for k in arrays)
-    fields = dtype.itemsize * slots
+    fields = dtype.itemsize * program.size
     sizes = [
         lanes * (fields + dtype.itemsize * (blocks[1] + len(arrays) * lanes)) + 64,
         lanes * (fields + dtype.itemsize * blocks[0]),
@@ -94,7 +93,7 @@ class _Sweeps:
         self.target, self.dtype, self.W = target, dtype, W
         self.T, self.scalar = Lanes(dtype, W).type, Lanes(dtype, W).scalar
         self.align = dtype.itemsize * W
-        self.slots, self.row = len(program.slots), max([len(c) for c in program.columns], default=0)
+        self.slots, self.row = program.size, max([len(c) for c in program.columns], default=0)
         self.declarations: set[str] = set()
         self.functions: set[str] = set()
         self.w = Writer()
