@@ -145,7 +145,11 @@ class Blocks:
 
     def log_determinant(self) -> float:
         """log det Gᵃᵃ = log det G + log det Hᵇᵇ, Fixman's theorem (8)."""
-        return self.log_determinant_of_all() + self._factored.log_determinant()
+        return self.log_determinant_of_all() + self.log_determinant_of_hard()
+
+    def log_determinant_of_hard(self) -> float:
+        """log det Hᵇᵇ: times ½ kT, Fixman's potential, which undoes what rigid constraints do to probabilities."""
+        return self._factored.log_determinant()
 
     def log_determinant_of_all(self) -> float:
         """log det G of the unconstrained system, 3 Σ log m − 2 log |det ∂q/∂x|; needs a full set of coordinates."""

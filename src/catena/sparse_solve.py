@@ -18,6 +18,10 @@ _NARROW = 16
 """Up to this half-bandwidth the banded factorization is the faster one."""
 
 
+_ROUNDING = 1e-15
+_SINGULAR = "Hᵇᵇ is singular: the hard coordinates are not independent at this configuration"
+
+
 class Factored:
     """A symmetric positive definite matrix and its factors; no fill on trees, as minimum degree takes leaves first."""
 
@@ -33,13 +37,17 @@ class Factored:
                 bands = np.zeros((width + 1, self._n))
                 np.add.at(bands, (-offset[lower], entries.col[lower]), entries.data[lower])
                 self._banded = cholesky_banded(bands, lower=True) if self._n else bands
+                self._check(self._banded[0] ** 2, bands[0])
             else:
                 options = {"SymmetricMode": True}
                 self._lu = splu(matrix.tocsc(), permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.0, options=options)
+                self._check(self._lu.U.diagonal(), matrix.diagonal()[np.argsort(self._lu.perm_c)])
         except (LinAlgError, RuntimeError) as error:
-            raise SingularError(
-                "Hᵇᵇ is singular: the hard coordinates are not independent at this configuration"
-            ) from error
+            raise SingularError(_SINGULAR) from error
+
+    def _check(self, pivots: Array, diagonal: Array) -> None:
+        if not (pivots > _ROUNDING * diagonal).all():
+            raise SingularError(_SINGULAR)
 
     def solve(self, b: Array) -> Array:
         """The solution for one right-hand side."""
