@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
+from itertools import pairwise
 
 import mpmath
 import numpy as np
@@ -79,7 +80,7 @@ def test_the_determinant_is_in_d(robot: catena.Robot) -> None:
     given = factored(robot, 1)
     D, starts = given["D"], robot.tree.v_start
     total = 0.0
-    for first, last in zip(starts[:-1], starts[1:], strict=True):
+    for first, last in pairwise(starts):
         lower = D[first:last, : last - first]
         assert not np.triu(lower, 1).any()
         total += np.linalg.slogdet(lower + np.tril(lower, -1).T)[1]

@@ -131,7 +131,10 @@ class Solve(Elementary):
 
     @cached_property
     def _factors(self) -> Any:
-        return _factored(self.matrix.sparse.tocsc(), self.matrix.name, order="NATURAL")
+        matrix = self.matrix.sparse.tocsc()
+        if self._pattern != MEMORYLESS:
+            return splu(matrix, permc_spec="NATURAL")  # triangular with ones on the diagonal
+        return _factored(matrix, self.matrix.name, order="NATURAL")
 
     def apply(self, x: Array) -> Array:
         """Substitution."""
