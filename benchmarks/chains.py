@@ -1,6 +1,6 @@
 """Forward dynamics of long chains, 10^2 to 10^6 links on one core: time for a link, memory for a link.
 
-    python benchmarks/chains.py [--largest 1000000]
+python benchmarks/chains.py [--largest 1000000]
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ CHAINS = {
 
 
 def measure(kind: str, n: int) -> list[object]:
-    """Builds the chain, calls forward dynamics, and reports times and the memory that all of it added to the process."""
+    """Times of building the chain and of forward dynamics, and the memory that all of it added to the process."""
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     begin = time.perf_counter()
     robot = CHAINS[kind](n)

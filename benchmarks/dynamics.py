@@ -2,8 +2,8 @@
 
     python benchmarks/dynamics.py [--robots UR5,xArm7,G1,Talos] [--batch 8192] [--seconds 1.0]
 
-Needs the extra `bench`. Pinocchio's batches go through its own C++ loops (`abaInParallel`, `rneaInParallel`, one thread) except for
-`crba`, which has none and is called in a Python loop.
+Needs the extra `bench`. Pinocchio's batches go through its own C++ loops (`abaInParallel`, `rneaInParallel`, one
+thread) except for `crba`, which has none and is called in a Python loop.
 """
 
 from __future__ import annotations
@@ -17,16 +17,16 @@ import time
 
 import numpy as np
 import pinocchio as pin
-from peers import Pair
 from timing import best, table
 
 import catena
 from catena import engine
 from catena.functions import MASS_MATRIX
+from peers import Pair
 
 
 def batches(pair: Pair, count: int, seconds: float) -> list[list[object]]:
-    """One row for each function: nanoseconds for a sample here and there, the ratio, the largest relative difference."""
+    """One row for each function: nanoseconds for a sample here and there, their ratio, the relative difference."""
     (q, v, tau), theirs = pair.states(count)
     robot, model, data = pair.robot, pair.model, pair.model.createData()
     pool, columns = pin.ModelPool(model, 1), [np.asfortranarray(x.T) for x in theirs]

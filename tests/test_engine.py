@@ -16,7 +16,9 @@ SHAPES = ["unrolled", "rolled"]
 
 MECHANISMS = {
     "chain": lambda: catena.random_tree(1, 6, joint_types=["revolute"], branching=0.0),
-    "revolute and prismatic chain": lambda: catena.random_tree(2, 12, joint_types=["revolute", "prismatic"], branching=0.0),
+    "revolute and prismatic chain": lambda: catena.random_tree(
+        2, 12, joint_types=["revolute", "prismatic"], branching=0.0
+    ),
     "chain of all joint types": lambda: catena.random_tree(3, 11, joint_types=MOVING, branching=0.0),
     "tree of all joint types": lambda: catena.random_tree(4, 14, joint_types=MOVING, branching=0.5),
     "star": lambda: catena.random_tree(5, 6, joint_types=["revolute", "spherical"], branching=1.0),
@@ -88,7 +90,9 @@ def test_bits_do_not_depend_on_the_batch(robot, shape, dtype):
     assert whole.dtype == dtype
     for i in (0, 17, 36):
         np.testing.assert_array_equal(robot.forward_dynamics(q[i], v[i], tau[i], shape=shape, dtype=dtype), whole[i])
-    np.testing.assert_array_equal(robot.forward_dynamics(q[3:10], v[3:10], tau[3:10], shape=shape, dtype=dtype), whole[3:10])
+    np.testing.assert_array_equal(
+        robot.forward_dynamics(q[3:10], v[3:10], tau[3:10], shape=shape, dtype=dtype), whole[3:10]
+    )
 
 
 @pytest.mark.parametrize("shape", SHAPES)

@@ -25,9 +25,10 @@ Wrenches = npt.ArrayLike | Mapping[str, npt.ArrayLike] | None
 class Dynamics:
     """Forward and inverse dynamics.
 
-    Arrays are array-likes of any real dtype with any leading dimensions, which broadcast against each other; results are float64 unless
-    `dtype` says float32, and are written to `out` if that is given. They are the same bit by bit for any batch size and number of
-    threads. The first call of a function compiles it for this robot. `shape` forces "unrolled" or "rolled" machine code.
+    Arrays are array-likes of any real dtype with any leading dimensions, which broadcast against each other; results
+    are float64 unless `dtype` says float32, and are written to `out` if that is given. They are the same bit by bit for
+    any batch size and number of threads. The first call of a function compiles it for this robot. `shape` forces
+    "unrolled" or "rolled" machine code.
     """
 
     def forward_dynamics(
@@ -44,8 +45,8 @@ class Dynamics:
     ) -> Array:
         """Joint accelerations (..., nv) at configuration q, velocity v and joint torques tau. O(n).
 
-        `f_ext` holds wrenches on links in their frames, (..., links, 6), moment first, or maps names of links and frames to wrenches.
-        `method` picks the formulation; all agree.
+        `f_ext` holds wrenches on links in their frames, (..., links, 6), moment first, or maps names of links and
+        frames to wrenches. `method` picks the formulation; all agree.
         """
         if method not in FORWARD_DYNAMICS:
             raise UnsupportedError(f"no forward dynamics {method!r}; expected one of {', '.join(FORWARD_DYNAMICS)}")

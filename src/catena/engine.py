@@ -1,7 +1,8 @@
 """From a function of a mechanism to machine code that can be called with arrays.
 
-A kernel comes in two shapes from the same source: *unrolled*, straight-line code with the robot's numbers folded in, for mechanisms
-of up to :data:`UNROLLED` links; and *rolled*, loops over the links, for longer ones. :func:`evaluate` is the readable reference.
+A kernel comes in two shapes from the same source: *unrolled*, straight-line code with the robot's numbers folded in,
+for mechanisms of up to :data:`UNROLLED` links; and *rolled*, loops over the links, for longer ones. :func:`evaluate` is
+the readable reference.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ def kernel(
     dtype: Any = np.float64,
     shape: str | None = None,
 ) -> Kernel:
-    """The machine code of a function for a robot, compiled at most once: a callable on arrays with leading batch dimensions.
+    """The machine code of a function for a robot, compiled at most once: call it with arrays of any batch shape.
 
     ``present`` names the optional inputs that calls will give, ``shape`` forces "unrolled" or "rolled".
     """

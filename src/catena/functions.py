@@ -33,7 +33,6 @@ MASS_MATRIX_TIMES = Function(
 )
 
 
-
 def _joints_only(function: Function) -> Function:
     """Forward dynamics without what the algorithm gives besides the joint accelerations."""
 
@@ -44,5 +43,11 @@ def _joints_only(function: Function) -> Function:
     return replace(function, name=f"{function.name}/joints", algorithm=algorithm, outputs={name: kind})
 
 
-FORWARD_DYNAMICS: Mapping[str, Function] = {"innovations": FD4, "fd1": FD1, "fd2": _joints_only(FD2), "fd3": FD3, "fd4": FD4}
+FORWARD_DYNAMICS: Mapping[str, Function] = {
+    "innovations": FD4,
+    "fd1": FD1,
+    "fd2": _joints_only(FD2),
+    "fd3": FD3,
+    "fd4": FD4,
+}
 """Forward dynamics by the name of the method."""

@@ -16,7 +16,7 @@ Build = Callable[[list[Scalar]], Any]
 
 @dataclass(frozen=True)
 class Kind:
-    """One kind of array. `per` says what it has `width` numbers for: each entry of q or v, each link, or the whole robot."""
+    """One kind of array: `width` numbers per entry of "q", per entry of "v", per "link", or for the whole "robot"."""
 
     per: str
     width: int
@@ -74,7 +74,9 @@ def kind(name: str) -> Kind:
         return KINDS[name]
     word, _, size = name.partition(":")
     if word != "robot":
-        raise CatenaError(f"there is no kind of array {name!r}; expected one of {', '.join(KINDS)}, robot or robot:NUMBER")
+        raise CatenaError(
+            f"there is no kind of array {name!r}; expected one of {', '.join(KINDS)}, robot or robot:NUMBER"
+        )
     width = int(size or 1)
     return Kind("robot", width, (width,) if size else (), list if size else lambda numbers: numbers[0])
 
@@ -95,9 +97,9 @@ def dense_shape(name: str, n: int, nq: int, nv: int) -> tuple[int, ...]:
 class Function:
     """An algorithm with the names and kinds of its arrays.
 
-    `inputs` that a call may leave out are listed in `optional`, and then reach the algorithm as None. An output of a kind
-    such as "dense:nv,nv" is a nested list of scalars, which only unrolled kernels can make. `regroup` and `choose` say which lowering passes the
-    algorithm can bear: see :func:`catena.model.lowered.lower`.
+    `inputs` that a call may leave out are listed in `optional`, and then reach the algorithm as None. An output of a
+    kind such as "dense:nv,nv" is a nested list of scalars, which only unrolled kernels can make. `regroup` and `choose`
+    say which lowering passes the algorithm can bear: see :func:`catena.model.lowered.lower`.
     """
 
     name: str

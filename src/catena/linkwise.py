@@ -17,11 +17,13 @@ from catena.trace.graph import Graph, Operand
 Traced = tuple[dict[str, int], dict[str, list[Operand]]]
 
 
-def evaluate(tree: Tree, function: Function, values: Mapping[str, Any], scalar: Callable[[float], Scalar] = float) -> Any:
+def evaluate(
+    tree: Tree, function: Function, values: Mapping[str, Any], scalar: Callable[[float], Scalar] = float
+) -> Any:
     """The readable reference: run the algorithm link by link on scalars made by ``scalar``.
 
-    ``values`` holds the inputs by name; those left out must be optional. Returns what the algorithm returns with fields turned
-    into nested lists, one entry for each output.
+    ``values`` holds the inputs by name; those left out must be optional. Returns what the algorithm returns with fields
+    turned into nested lists, one entry for each output.
     """
     links = RealLinks(lowered_for(tree, function), scalar)
     fields = {}

@@ -1,11 +1,12 @@
 """Symbolic links: an algorithm that sweeps over them leaves loops behind instead of one long expression.
 
-There is one symbolic link for each joint type of the mechanism. A sweep runs the body once for each of them; reading ``V[k.parent]``
-gives leaves that a kernel will load, writing gives stores, and when the generator is resumed the body is complete. The algorithm
-is run twice: the first run only finds out which fields are accumulated at the parent (``P[k.parent] += …``) and where.
+There is one symbolic link for each joint type of the mechanism. A sweep runs the body once for each of them; reading
+``V[k.parent]`` gives leaves that a kernel will load, writing gives stores, and when the generator is resumed the body
+is complete. The algorithm is run twice: the first run only finds out which fields are accumulated at the parent
+(``P[k.parent] += …``) and where.
 
-On a chain, what goes from one link to the next stays in registers: a field read at the parent in the sweep that writes it, and a
-sum that the parent accumulates, are *carried* from one turn of the loop to the next.
+On a chain, what goes from one link to the next stays in registers: a field read at the parent in the sweep that writes
+it, and a sum that the parent accumulates, are *carried* from one turn of the loop to the next.
 """
 
 from __future__ import annotations
@@ -20,11 +21,12 @@ from catena.model.lowered import Lowered
 from catena.scalars import Scalar
 from catena.spatial import Dofs, Motion, Vec3
 from catena.spatial.leaves import leaves, rebuilt
-from catena.sweeps import Link, Nowhere
+from catena.sweeps import Link
 from catena.trace.graph import LEAF, Expr, Graph, Operand, live
 
 CONST, SELF, PARENT, CARRY = "const", "self", "parent", "carry"
-"""The arrays that leaves stand for, besides inputs: link constants, fields of the link and of its parent, carried values."""
+"""The arrays that leaves stand for, besides inputs: link constants, fields of the link and of its parent, carried
+values."""
 
 Slot = tuple[str, int]
 """A field's name and the number of one of its scalars."""
@@ -44,7 +46,7 @@ class Loop:
 
     direction: int
     bodies: list[Body] = field(default_factory=list)
-    start: dict[Slot, Operand] = field(default_factory=dict)
+    start: dict[Slot, float] = field(default_factory=dict)
 
 
 @dataclass
@@ -60,8 +62,8 @@ class LinkClass:
 class Program:
     """Loops with everything dead taken out, and memory laid out: `slots` tells each scalar's place in that of a link.
 
-    `base` is what the base's memory holds at the start, `columns` the constants that each class reads, `results` the slots of
-    the base that are outputs by themselves.
+    `base` is what the base's memory holds at the start, `columns` the constants that each class reads, `results` the
+    slots of the base that are outputs by themselves.
     """
 
     classes: list[LinkClass]
@@ -120,6 +122,7 @@ class Habits:
     written: set[tuple[str, int]] = field(default_factory=set)
 
     def ever_accumulated(self, name: str) -> bool:
+        """Whether some sweep adds to the field at the parent."""
         return any(name == accumulated for accumulated, _ in self.accumulated)
 
 
@@ -168,7 +171,9 @@ class RolledField:
             return Deposit()
         template = self.templates.get("any")
         if template is None:
-            raise KeyError(f"field {self.name!r} is read at the parent before it was ever written, at the base or elsewhere")
+            raise KeyError(
+                f"field {self.name!r} is read at the parent before it was ever written, at the base or elsewhere"
+            )
         carried = links.chain and links.direction > 0 and (self.name, links.sweep) in links.habits.written
         return rebuilt(template, iter(self._load(CARRY if carried else PARENT, template)))
 
@@ -214,7 +219,9 @@ class InputField:
 class RolledLinks:
     """One symbolic link for each class of links."""
 
-    def __init__(self, classes: Sequence[LinkClass], gravity: Sequence[float], chain: bool, habits: Habits, graph: Graph) -> None:
+    def __init__(
+        self, classes: Sequence[LinkClass], gravity: Sequence[float], chain: bool, habits: Habits, graph: Graph
+    ) -> None:
         self.classes, self.chain, self.habits, self.graph = classes, chain, habits, graph
         self.base = SymbolicBase()
         self.gravity = Motion(Vec3.zero(), Vec3(*gravity))
@@ -246,7 +253,7 @@ class RolledLinks:
             loop.bodies.append(self._body())
         self.pending = {}
         carried = {slot for body in loop.bodies for slot in body.carried}
-        zero: dict[Slot, Operand] = {slot: 0.0 for slot in carried}
+        zero: dict[Slot, float] = dict.fromkeys(carried, 0.0)
         loop.start = zero if direction < 0 else {(name, i): self.base_values[name][i] for name, i in carried}
         self.loops.append(loop)
 
@@ -292,8 +299,9 @@ def record(
 ) -> Program:
     """Run an algorithm on symbolic links, twice, and lay out what remains.
 
-    `run` gets the links, runs the algorithm and returns its output fields by name, with a function that takes an output apart into
-    scalars. Each is stored to the array "out:name", but for those `at_base`, of which only the base's value counts.
+    `run` gets the links, runs the algorithm and returns its output fields by name, with a function that takes an output
+    apart into scalars. Each is stored to the array "out:name", but for those `at_base`, of which only the base's value
+    counts.
     """
     habits = Habits()
     for _ in range(2):
@@ -351,7 +359,9 @@ def _laid_out(links: RolledLinks, classes: list[LinkClass], results: dict[str, l
         loop.start = {slot: x for slot, x in loop.start.items() if slot in loop.bodies[0].carried}
     columns = [_columns(loops, number) for number in range(len(classes))]
     kept = {slot for array, slot, _ in loads if array != CARRY}
-    base = {(name, i): x for name, values in links.base_values.items() for i, x in enumerate(values) if (name, i) in kept}
+    base = {
+        (name, i): x for name, values in links.base_values.items() for i, x in enumerate(values) if (name, i) in kept
+    }
     slots = _places(kept, set(base), loads, loops)
     return Program(classes, loops, slots, base, columns, results, links.chain)
 
@@ -359,8 +369,8 @@ def _laid_out(links: RolledLinks, classes: list[LinkClass], results: dict[str, l
 def _places(kept: set[Slot], lasting: set[Slot], loads: set[Load], loops: Sequence[Loop]) -> dict[Slot, int]:
     """A place in a link's memory for each scalar; one that is needed no more leaves its place to another.
 
-    A link stores only after it has loaded, so the last loop that loads a scalar may already fill its place anew, unless links
-    further out still want to load it from there. What the base holds at the start, `lasting`, keeps its place.
+    A link stores only after it has loaded, so the last loop that loads a scalar may already fill its place anew, unless
+    links further out still want to load it from there. What the base holds at the start, `lasting`, keeps its place.
     """
     born = {slot: len(loops) for slot in kept}
     for number, loop in reversed(list(enumerate(loops))):

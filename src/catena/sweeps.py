@@ -1,9 +1,9 @@
 """The one primitive all algorithms use: sweeps over the links, and fields that carry values from one sweep to the next.
 
-An algorithm loops over ``links.base_to_tip()`` or ``links.tip_to_base()`` and keeps what must outlive the loop's body in
-fields: ``V[k]``, ``V[k.parent]``, ``P[k.parent] += …``. Here the links are real and a field is a plain dictionary, for
-scalars of any kind: floats, mpmath, SymPy or traced expressions (the unrolled kernels). In :mod:`catena.rolled` the links are
-symbolic, one for each kind of joint, and a field is memory: the same algorithm then leaves a loop behind.
+An algorithm loops over ``links.base_to_tip()`` or ``links.tip_to_base()`` and keeps what must outlive the loop's body
+in fields: ``V[k]``, ``V[k.parent]``, ``P[k.parent] += …``. Here the links are real and a field is a plain dictionary,
+for scalars of any kind: floats, mpmath, SymPy or traced expressions (the unrolled kernels). In :mod:`catena.rolled` the
+links are symbolic, one for each kind of joint, and a field is memory: the same algorithm then leaves a loop behind.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class Link:
         return RigidInertia(m, Vec3(hx, hy, hz), Sym3(*moments))
 
     def joint(self, q: Dofs) -> tuple[Transform, Axes]:
-        """φ, which carries forces from this link to its parent (.T carries motions back), and the axes H of the joint."""
+        """φ, which carries forces from this link to its parent (.T carries motions back), and the joint's axes H."""
         ct, st, a, b, d, ca, sa, angle, c, s, slide, pitch = self._get(
             "ct", "st", "a", "b", "d", "ca", "sa", "phi", "cp", "sp", "r", "pitch"
         )

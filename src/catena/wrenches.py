@@ -19,8 +19,8 @@ Array = npt.NDArray[Any]
 def wrenches(robot: Robot, f_ext: npt.ArrayLike | Mapping[str, npt.ArrayLike]) -> Any:
     """Wrenches (moment, force) on every link, (..., links, 6), each in its link's frame.
 
-    A mapping gives them by name: those on a frame, a link merged by a fixed joint, are carried to the link it is fixed to. What acts
-    on the base does nothing.
+    A mapping gives them by name: those on a frame, a link merged by a fixed joint, are carried to the link it is fixed
+    to. What acts on the base does nothing.
     """
     if not isinstance(f_ext, Mapping):
         return f_ext

@@ -19,7 +19,9 @@ MOVING = [name for name in BY_NAME if name != "fixed"]
 
 
 def with_passes(function: Function, *, regroup: bool, choose: bool) -> Function:
-    return Function(function.name, function.algorithm, function.inputs, function.outputs, function.optional, regroup, choose)
+    return Function(
+        function.name, function.algorithm, function.inputs, function.outputs, function.optional, regroup, choose
+    )
 
 
 def mass_matrix(tree, q, **passes):
@@ -69,7 +71,11 @@ def rotation_x(c, s):
 def test_a_factored_placement_is_the_placement(tilt, seed):
     rng = np.random.default_rng(seed)
     theta, phi = rng.uniform(-np.pi, np.pi, 2)
-    R = rotation_z(np.cos(theta), np.sin(theta)) @ rotation_x(np.cos(tilt), np.sin(tilt)) @ rotation_z(np.cos(phi), np.sin(phi))
+    R = (
+        rotation_z(np.cos(theta), np.sin(theta))
+        @ rotation_x(np.cos(tilt), np.sin(tilt))
+        @ rotation_z(np.cos(phi), np.sin(phi))
+    )
     p = rng.standard_normal(3)
     f = factored(R, p)
     first, tilted, last = rotation_z(f["ct"], f["st"]), rotation_x(f["ca"], f["sa"]), rotation_z(f["cp"], f["sp"])

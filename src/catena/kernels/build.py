@@ -31,7 +31,9 @@ def unrolled_kernel(tree: Tree, function: Function, present: tuple[str, ...], dt
 
     key = ("unrolled", function.name, ",".join(present), dtype.name, tree.digest().hex())
     module = compile_cached(key, make_ir)
-    ports = [[Port(n, _shape(tree, k)) for n, k in arrays.items()] for arrays in (function.given(present), function.outputs)]
+    ports = [
+        [Port(n, _shape(tree, k)) for n, k in arrays.items()] for arrays in (function.given(present), function.outputs)
+    ]
     return Kernel(function.name, module, *ports, dtype=dtype)
 
 
@@ -103,4 +105,5 @@ def _column(lowered: Lowered, nv: int, name: str) -> np.ndarray:
     if name in lowered.constants:
         return lowered.constants[name]
     last = len(lowered.armature) - 1
-    return lowered.armature[np.minimum(lowered.v_start[:-1] + int(name[1:]), last)]
+    column: np.ndarray = lowered.armature[np.minimum(lowered.v_start[:-1] + int(name[1:]), last)]
+    return column

@@ -1,7 +1,8 @@
 """Rolled kernels: the loops of a :class:`~catena.rolled.Program` as LLVM IR, for any number of links.
 
-Memory is ``fields[link + 1][slot][lane]``, the base first. ``context`` is a table of eight words: link constants (rows of scalars),
-parents, classes (one byte each), starts of q and of v, and the numbers of links, of coordinates and of speeds.
+Memory is ``fields[link + 1][slot][lane]``, the base first. ``context`` is a table of eight words: link constants (rows
+of scalars), parents, classes (one byte each), starts of q and of v, and the numbers of links, of coordinates and of
+speeds.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from catena.trace.graph import LEAF, Operand, live
 WORDS = ("constants", "parents", "classes", "q_start", "v_start", "links", "nq", "nv")
 """The words of the context; the last three are numbers, the others addresses."""
 
+
 @dataclass
 class Layout:
     """How the arrays of one kind of mechanism are addressed: whether every joint has one coordinate and one speed."""
@@ -41,7 +43,12 @@ class Layout:
 
 
 def rolled_ir(
-    program: Program, inputs: Mapping[str, Kind], outputs: Mapping[str, Kind], layout: Layout, target: Target, dtype: Any
+    program: Program,
+    inputs: Mapping[str, Kind],
+    outputs: Mapping[str, Kind],
+    layout: Layout,
+    target: Target,
+    dtype: Any,
 ) -> str:
     """The module: entry points ``batch`` and ``single`` as :mod:`catena.kernels.runtime` knows them."""
     lanes = target.lanes(dtype)
@@ -55,7 +62,9 @@ def rolled_ir(
         fields + 64,
         fields,
     ]
-    operations = sum(len(live([*b.stores.values(), *b.carried.values()])) for loop in program.loops for b in loop.bodies)
+    operations = sum(
+        len(live([*b.stores.values(), *b.carried.values()])) for loop in program.loops for b in loop.bodies
+    )
     parts = [
         HELPERS_IR,
         f"@lanes = dso_local constant i64 {lanes}",
@@ -218,7 +227,7 @@ class _Sweeps:
         nodes = live(values)
         for node in nodes:
             if node.op == LEAF:
-                block.values[node.id] = self._leaf(name, *node.args, here, carried, columns)
+                block.values[node.id] = self._leaf(name, node.args[0], node.args[1], here, carried, columns)
         block.run([node for node in nodes if node.op != LEAF], self.w)
         self.declarations |= block.declarations
         self.functions |= block.functions
@@ -230,7 +239,13 @@ class _Sweeps:
         return dict(zip(body.carried, texts[len(body.stores) :], strict=True))
 
     def _leaf(
-        self, name: str, array: str, index: Any, here: Mapping[str, str], carried: Sequence[Slot], columns: Sequence[str]
+        self,
+        name: str,
+        array: str,
+        index: Any,
+        here: Mapping[str, str],
+        carried: Sequence[Slot],
+        columns: Sequence[str],
     ) -> str:
         if array == CARRY:
             return f"%{name}.c{carried.index(index)}"

@@ -1,8 +1,9 @@
 """Internal frames chosen link by link, by counting.
 
-The frame of a link on a joint that turns about or slides along z may itself be turned about and slid along that axis. A turn can
-take away the first turn of a child's placement, a slide the shift along z, as Denavit and Hartenberg do; but what helps one child
-may hurt another, or the link's own placement. So each link tries what its neighbours offer and keeps the cheapest.
+The frame of a link on a joint that turns about or slides along z may itself be turned about and slid along that axis. A
+turn can take away the first turn of a child's placement, a slide the shift along z, as Denavit and Hartenberg do; but
+what helps one child may hurt another, or the link's own placement. So each link tries what its neighbours offer and
+keeps the cheapest.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ _ROUNDS = 3
 
 
 def chosen(tree: Tree, R: Array, p: Array) -> tuple[Array, Array]:
-    """How far to turn (rad) and slide (m) each link's frame about and along its z axis, from aligned placements R, p."""
+    """How far to turn (rad) and slide (m) each link's frame about its z axis; R, p are the aligned placements."""
     n = tree.n
     screw = np.array([t.screw for t in JOINT_TYPES])[tree.kind]
     absorbs = np.array([t.screw and t.angles[0] for t in JOINT_TYPES])[tree.kind]
@@ -71,7 +72,9 @@ def chosen(tree: Tree, R: Array, p: Array) -> tuple[Array, Array]:
 def _between(R: Array, p: Array, above: tuple[Any, Any], below: tuple[Any, Any]) -> tuple[Array, Array]:
     """screw_z(above)⁻¹ · (R, p) · screw_z(below), for arrays of screws on either side."""
     up, down = _z(-np.asarray(above[0])), _z(np.asarray(below[0]))
-    origin = p + np.asarray(below[1])[..., None] * R[..., :, 2] - np.asarray(above[1])[..., None] * np.array([0, 0, 1.0])
+    origin = (
+        p + np.asarray(below[1])[..., None] * R[..., :, 2] - np.asarray(above[1])[..., None] * np.array([0, 0, 1.0])
+    )
     return up @ R @ down, np.einsum("...ij,...j->...i", up, origin)
 
 

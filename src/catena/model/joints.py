@@ -225,7 +225,9 @@ class Free(Pose, JointType):
     def motion(cls, q: Dofs, pitch: Scalar, end: Screw) -> Transform:
         """Shift by the position, turn by the quaternion."""
         x, y, z, *quaternion = q
-        return end.transform.then(Transform.shift(Vec3(x, y, z))).then(Transform.of(Turn(rotation_of_quaternion(*quaternion))))
+        return end.transform.then(Transform.shift(Vec3(x, y, z))).then(
+            Transform.of(Turn(rotation_of_quaternion(*quaternion)))
+        )
 
     @classmethod
     def axes(cls, q: Dofs, pitch: Scalar) -> Axes:

@@ -1,8 +1,8 @@
 """A mechanism as the kernels see it: internal frames, factored placements, inertias at the frames' origins.
 
-Lowering is a series of passes, each of which leaves the joint-space dynamics as it is: internal frames are aligned with the
-joints' axes (`aligned`), moved along those axes where that saves operations (:mod:`catena.model.frames`), and inertial parameters
-that a joint cannot feel are moved to the parent link (:mod:`catena.model.regroup`).
+Lowering is a series of passes, each of which leaves the joint-space dynamics as it is: internal frames are aligned with
+the joints' axes (`aligned`), moved along those axes where that saves operations (:mod:`catena.model.frames`), and
+inertial parameters that a joint cannot feel are moved to the parent link (:mod:`catena.model.regroup`).
 """
 
 from __future__ import annotations
@@ -31,10 +31,11 @@ _AXES = "xyz"
 
 @dataclass(frozen=True)
 class Lowered:
-    """Arrays with one row for each link; `constants` has one column for each number that an algorithm may read of a link.
+    """Arrays with one row for each link; `constants` has a column for each number that an algorithm may read of it.
 
-    Placement of a link on its parent: ct, st, a, b, d, ca, sa, phi, cp, sp, r (see :mod:`catena.model.placement`) and pitch;
-    inertia: m, hx … hz, Ixx … Izz; the user's frame in the internal one: Fxx … Fzz (rotation), Fx, Fy, Fz (origin).
+    Placement of a link on its parent: ct, st, a, b, d, ca, sa, phi, cp, sp, r (see :mod:`catena.model.placement`) and
+    pitch; inertia: m, hx … hz, Ixx … Izz; the user's frame in the internal one: Fxx … Fzz (rotation), Fx, Fy, Fz
+    (origin).
     """
 
     parent: Array
@@ -64,7 +65,7 @@ class Frames:
         return cls(tree.joint_rotation, np.broadcast_to(np.zeros(3), (tree.n, 3)))
 
     def placements(self, tree: Tree, rows: slice = slice(None)) -> tuple[Array, Array]:
-        """The internal frames of some links in their parents' internal frames at joint zero: rotations and positions."""
+        """Rotations and positions of some links' internal frames in their parents' at joint zero."""
         placement, parent = tree.placement_rotation[rows], tree.parent[rows]
         R = placement @ self.rotation[rows]
         p = tree.placement_position[rows] + np.einsum("nij,nj->ni", placement, self.position[rows])

@@ -1,8 +1,8 @@
 """Constant placements in the form the kernels like: Rz(θ) · shift(a, b, d) · Rx(α) · screw_z(φ, r).
 
 Any rigid placement has this form, with one number to spare: either b = 0, and the shift r along the child's own z axis
-reaches the foot of the common normal (Denavit and Hartenberg's choice), or r = 0. Two turns of a plane cost less than a turn
-by a matrix, and φ and r vanish into joints that turn about or slide along z.
+reaches the foot of the common normal (Denavit and Hartenberg's choice), or r = 0. Two turns of a plane cost less than a
+turn by a matrix, and φ and r vanish into joints that turn about or slide along z.
 """
 
 from __future__ import annotations
@@ -61,7 +61,8 @@ def snapped_length(x: Array, size: Array) -> Array:
 
 
 def _nonzero(shifts: dict[str, Array]) -> Array:
-    return np.sum([np.asarray(x) != 0 for x in shifts.values()], axis=0)
+    count: Array = np.sum([np.asarray(x) != 0 for x in shifts.values()], axis=0)
+    return count
 
 
 def _unit(c: Array, s: Array) -> tuple[Array, Array]:

@@ -1,8 +1,8 @@
 """Regrouped inertial parameters: what a joint cannot feel is moved to the parent link.
 
-A body that the joint's own motion neither moves nor turns noticeably, such as a mass m on the axis of a revolute joint with
-inertia diag(a, a, 0) about a point of that axis, may as well be fixed to the parent. Moving it there, tip to base, leaves M(q), D(k)
-and all joint-space dynamics unchanged and makes m, h_z and I_yy zero on every revolute link.
+A body that the joint's own motion neither moves nor turns noticeably, such as a mass m on the axis of a revolute joint
+with inertia diag(a, a, 0) about a point of that axis, may as well be fixed to the parent. Moving it there, tip to base,
+leaves M(q), D(k) and all joint-space dynamics unchanged and makes m, h_z and I_yy zero on every revolute link.
 """
 
 from __future__ import annotations
@@ -37,8 +37,9 @@ AMPLIFIED = 100.0
 def regrouped(tree: Tree, R: Array, p: Array, inertias: Inertias) -> Inertias:
     """The inertias after moving, tip to base, what no joint feels; R, p place each internal frame on its parent's.
 
-    A parent with little inertia of its own about its joint does not take in what its children offer: its joint feels the difference
-    of what it took in and what its children then take back, and small differences of large numbers cost digits.
+    A parent with little inertia of its own about its joint does not take in what its children offer: its joint feels
+    the difference of what it took in and what its children then take back, and small differences of large numbers cost
+    digits.
     """
     m, h, I = (np.array(x) for x in inertias)
     children: list[list[int]] = [[] for _ in range(tree.n)]

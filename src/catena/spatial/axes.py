@@ -94,7 +94,8 @@ class AxesTransposed:
     axes: Axes
 
     def __matmul__(self, v: Dofs) -> Motion:
-        return reduce(add, [column * x for x, column in zip(v, self.axes.columns, strict=True)])
+        motion: Motion = reduce(add, [column * x for x, column in zip(v, self.axes.columns, strict=True)])
+        return motion
 
 
 @dataclass(slots=True)
@@ -122,13 +123,14 @@ class Columns:
     def __matmul__(self, o: ColumnsTransposed) -> ArticulatedInertia: ...
     def __matmul__(self, o: Dofs | InverseOfSmall | ColumnsTransposed) -> Force | Columns | ArticulatedInertia:
         if isinstance(o, Dofs):
-            return reduce(add, [column * x for x, column in zip(o, self.columns, strict=True)])
+            force: Force = reduce(add, [column * x for x, column in zip(o, self.columns, strict=True)])
+            return force
         if isinstance(o, ColumnsTransposed):
             return self._outer(o.columns)
         return self._gain(o)
 
     def _gain(self, inverse: InverseOfSmall) -> Columns:
-        """U D⁻¹. Along an axis that is a unit vector a row of U is a row of D, so that row is set to 0s and a 1 exactly."""
+        """U D⁻¹. Along a unit axis a row of U is one of D, so there the result is set to 0s and a 1 exactly."""
         units = {} if inverse.shifted else self.axes.units
         n = len(self.columns)
         rows = [

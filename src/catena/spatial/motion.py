@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import TypeVar, overload
 
 from catena.scalars import Scalar
 from catena.spatial.vectors import Vec3
 
-Spatial = TypeVar("Spatial", "Motion", "Force")
+Spatial = TypeVar("Spatial", bound="_SpatialVector")
 
 
 @dataclass(slots=True)
@@ -44,7 +44,6 @@ class _SpatialVector:
         return type(self)(self.angular * s, self.linear * s)
 
 
-
 @dataclass(slots=True)
 class Motion(_SpatialVector):
     """A spatial velocity or acceleration: (ω, v) of the point at the frame's origin."""
@@ -53,7 +52,11 @@ class Motion(_SpatialVector):
         """The power of a force along this motion."""
         return self.angular.dot(force.angular) + self.linear.dot(force.linear)
 
-    def cross(self, o: _SpatialVector) -> _SpatialVector:
+    @overload
+    def cross(self, o: Motion) -> Motion: ...
+    @overload
+    def cross(self, o: Force) -> Force: ...
+    def cross(self, o: Motion | Force) -> Motion | Force:
         """The rate of change of ``o`` carried along by this motion: motion × motion, or motion ×* force."""
         w, v = self.angular, self.linear
         if isinstance(o, Motion):

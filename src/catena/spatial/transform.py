@@ -1,7 +1,7 @@
 """Rigid transforms as short chains of elementary stages, applied one after the other and never multiplied out.
 
-A :class:`Transform` goes from a parent frame to a child frame. As in Rodriguez & Kreutz, ``phi @ force`` carries a force
-from the child to the parent, ``phi.T @ motion`` carries a motion from the parent to the child, and
+A :class:`Transform` goes from a parent frame to a child frame. As in Rodriguez & Kreutz, ``phi @ force`` carries a
+force from the child to the parent, ``phi.T @ motion`` carries a motion from the parent to the child, and
 ``phi.congruence(P)`` = φ P φᵀ carries an inertia from the child to the parent.
 
 Turning a plane costs less when the sum and the difference of the diagonal entries are turned instead of the entries:

@@ -1,4 +1,4 @@
-"""Vectors and matrices of ordinary space over any scalar: three numbers, nine numbers, six numbers of a symmetric matrix."""
+"""Vectors of three numbers, matrices of nine and symmetric matrices of six, over any scalar."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from catena.scalars import Scalar
-
 
 CYCLE = {"x": (1, 2, 0), "y": (2, 0, 1), "z": (0, 1, 2)}
 """For each axis k the indices (i, j, k) of a right-handed frame that ends with it: the plane (i, j) turns about k."""
@@ -52,7 +51,6 @@ class Vec3:
 
     def __mul__(self, s: Scalar) -> Vec3:
         return Vec3(s * self.x, s * self.y, s * self.z)
-
 
     def dot(self, o: Vec3) -> Scalar:
         """The scalar product."""

@@ -16,7 +16,8 @@ def fuse(outputs: list[Operand]) -> list[Operand]:
     nodes = live(outputs)
     uses = Counter(a.id for node in nodes for a in node.args if isinstance(a, Expr))
     uses.update(x.id for x in outputs if isinstance(x, Expr))
-    graph, new = Graph(), {}
+    graph = Graph()
+    new: dict[int, Operand] = {}
 
     def get(x: Operand) -> Operand:
         return new[x.id] if isinstance(x, Expr) else x

@@ -62,7 +62,9 @@ class Expr:
         return self.graph.mul(self, self)
 
     def __bool__(self) -> bool:
-        raise TypeError("the truth of a traced scalar is not known while tracing: an algorithm may not branch on values")
+        raise TypeError(
+            "the truth of a traced scalar is not known while tracing: an algorithm may not branch on values"
+        )
 
     def __repr__(self) -> str:
         inside = ", ".join(f"#{a.id}" if isinstance(a, Expr) else repr(a) for a in self.args)
@@ -142,33 +144,36 @@ class Graph:
         return self._node("neg", x)
 
     def mul(self, x: Operand, y: Operand) -> Operand:
-        """x y. A numeric factor comes first and absorbs the numeric factor of the other side."""
+        """x y."""
         if not isinstance(y, Expr):
             x, y = y, x
         if not isinstance(y, Expr):
             return x * y
         if not isinstance(x, Expr):
-            if x == 0.0:
-                return 0.0
-            if x == 1.0:
-                return y
-            if x == -1.0:
-                return self.neg(y)
-            if y.op == "neg":
-                return self.mul(-x, y.args[0])
-            if y.op == "mul" and not isinstance(y.args[0], Expr):
-                return self.mul(x * y.args[0], y.args[1])
-            return self._node("mul", x, y)
+            return self._scaled(x, y)
         if x.op == "neg":
             return self.neg(self.mul(x.args[0], y))
         if y.op == "neg":
             return self.neg(self.mul(x, y.args[0]))
-        if y.op == "div" and y.args[1] is x:
-            x, y = y, x
-        if x.op == "div" and x.args[1] is y:
-            numerator: Operand = x.args[0]
-            return numerator
+        for quotient, other in ((x, y), (y, x)):
+            if quotient.op == "div" and quotient.args[1] is other:
+                numerator: Operand = quotient.args[0]
+                return numerator
         return self._node("mul", x, y)
+
+    def _scaled(self, factor: float, x: Expr) -> Operand:
+        """A number times x. The number comes first, and takes in the number that x is a multiple of."""
+        if factor == 0.0:
+            return 0.0
+        if factor == 1.0:
+            return x
+        if factor == -1.0:
+            return self.neg(x)
+        if x.op == "neg":
+            return self.mul(-factor, x.args[0])
+        if x.op == "mul" and not isinstance(x.args[0], Expr):
+            return self.mul(factor * x.args[0], x.args[1])
+        return self._node("mul", factor, x)
 
     def div(self, x: Operand, y: Operand) -> Operand:
         """x / y."""
