@@ -105,7 +105,8 @@ class Dynamics:
             arrays = (*arrays, wrenches(self._robot, f_ext))
         present = ("f_ext",) if f_ext is not None else ()
         kernel = engine.kernel(self._robot, function, present=present, dtype=dtype, shape=shape)
-        if fast is not None and fast not in self.__dict__ and not present and shape is None and dtype is np.float64:
+        plain = not present and shape is None and dtype is np.float64
+        if plain and fast is not None and fast not in self.__dict__ and vars(Dynamics)[fast] is getattr(type(self), fast):
             from catena.kernels.fastcall import fast_call
 
             self.__dict__[fast] = fast_call(kernel, getattr(self, fast))
