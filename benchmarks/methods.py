@@ -1,4 +1,4 @@
-"""Which forward dynamics is fastest: FD1 to FD4, the two-sweep algorithm and others, on arms, humanoids and a long chain.
+"""Which forward dynamics is fastest: FD1 to FD4 or the two-sweep algorithm, on arms, humanoids and a long chain.
 
     python benchmarks/methods.py [--robots UR5,xArm7,G1] [--batch 4096] [--seconds 0.5]
 
@@ -11,7 +11,6 @@ import argparse
 
 import mpmath
 import numpy as np
-from peers import Pair
 from timing import best, table
 
 import catena
@@ -21,6 +20,7 @@ from catena.algorithms.two_sweep import TWO_SWEEP
 from catena.engine import lowered_for, trace
 from catena.kinds import Function
 from catena.trace.graph import live
+from peers import Pair
 
 EVERY = {**METHODS, "two_sweep": TWO_SWEEP}
 ARITHMETIC = {"add", "sub", "mul", "div"}

@@ -12,6 +12,7 @@ import numpy.typing as npt
 from catena.dynamics import Dynamics
 from catena.energetics import Energetics
 from catena.errors import ModelError
+from catena.link_dynamics import LinkDynamics
 from catena.model import checks, edit
 from catena.model.configuration import Configurations, batch_shape
 from catena.model.description import Description
@@ -24,7 +25,7 @@ from catena.operators.asking import HasOperators
 Array = npt.NDArray[Any]
 
 
-class Robot(Description, Dynamics, Operational, Energetics, HasOperators):
+class Robot(Description, Dynamics, Operational, Energetics, LinkDynamics, HasOperators):
     """A tree of rigid links joined to a base: immutable, hashable, picklable, safe to share between threads.
 
     Made by `catena.load`, `catena.Builder`, `catena.planar_chain` and their like, or from a `Tree`. Two robots are

@@ -106,6 +106,14 @@ def mass_matrix_times(links: Links, q: Field, x: Field) -> Field:
 
 _STATE = {"q": "q", "v": "v", "a": "v", "f_ext": "force"}
 
+INTERLINK_FORCES = Function(
+    "interlink_forces",
+    lambda *arguments: recursive_spatial_dynamics(*arguments)[3],
+    _STATE,
+    {"force": "force"},
+    optional=("f_ext",),
+    regroup=False,
+)
 RECURSIVE_SPATIAL_DYNAMICS = Function(
     "inverse_dynamics/rsd",
     recursive_spatial_dynamics,

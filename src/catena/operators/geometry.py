@@ -47,7 +47,7 @@ class Geometry:
             frame[rows] = _six_columns(link.frame, len(rows))
             for i, axis in enumerate(axes.columns):
                 H[self.tree.v_start[rows] + i] = _spread(axis.components, len(rows))
-        inward = np.linalg.inv(frame)
+        inward = np.swapaxes(frame, 1, 2)  # internal frames that were not moved differ by a rotation only
         moving = self.tree.parent >= 0
         phi[moving] = inward[self.tree.parent[moving]] @ phi[moving]
         return phi @ frame, np.einsum("vi,vij->vj", H, frame[self.owner]), inward
