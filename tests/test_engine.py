@@ -47,7 +47,7 @@ def agree(x, y, tolerance):
 
 
 @pytest.mark.parametrize("shape", SHAPES)
-@pytest.mark.parametrize("method", FORWARD_DYNAMICS)
+@pytest.mark.parametrize("method", [method for method in FORWARD_DYNAMICS if method != "two_sweep"])
 def test_forward_dynamics_is_the_same_in_every_way(robot, method, shape):
     q, v, tau = state(robot)
     function = FORWARD_DYNAMICS[method]

@@ -8,6 +8,7 @@ from typing import Any
 
 from catena.algorithms import composite_body, newton_euler
 from catena.algorithms.forward_dynamics import FD1, FD2, FD3, FD4
+from catena.algorithms.two_sweep import TWO_SWEEP
 from catena.kinds import Function
 
 INVERSE_DYNAMICS = Function(
@@ -44,10 +45,11 @@ def _joints_only(function: Function) -> Function:
 
 
 FORWARD_DYNAMICS: Mapping[str, Function] = {
-    "innovations": FD4,
+    "innovations": FD3,
     "fd1": FD1,
     "fd2": _joints_only(FD2),
     "fd3": FD3,
     "fd4": FD4,
+    "two_sweep": TWO_SWEEP,
 }
 """Forward dynamics by the name of the method."""

@@ -265,6 +265,8 @@ def _factored(matrix: Any, name: str, order: str) -> Any:
         factors = splu(matrix, permc_spec=order)
     except RuntimeError as error:
         raise SingularError(f"{name} has no inverse here: {error}") from error
+    if matrix.shape[0] == 0:
+        return factors
     pivots = np.abs(factors.U.diagonal())
     largest = np.abs(matrix).max(axis=0).toarray().ravel()[np.argsort(factors.perm_c)]
     if np.any(pivots <= SINGULAR * largest):
