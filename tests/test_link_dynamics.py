@@ -47,6 +47,14 @@ def test_wrenches_by_name(robot: catena.Robot) -> None:
     np.testing.assert_array_equal(found, robot.interlink_forces(q, v, a, everywhere))
 
 
+def test_mobilities_of_all_links(robot: catena.Robot) -> None:
+    q, *_ = state(robot)
+    found = robot.link_mobilities(q)
+    assert found.shape == (*BATCH, robot.tree.n, 6, 6)
+    for k in (0, robot.tree.n - 1):
+        assert relative(found[..., k, :, :], robot.operational_mobility(q, robot.links[k].name)) < 1e-11
+
+
 def test_a_robot_at_rest_weighs_on_its_base() -> None:
     robot = catena.random_tree(3, 6, ["revolute", "prismatic"], 0.3)
     q = robot.random_configuration(1)

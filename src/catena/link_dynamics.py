@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from catena.algorithms.forward_dynamics import FD2
 from catena.algorithms.newton_euler import INTERLINK_FORCES, RECURSIVE_SPATIAL_DYNAMICS
+from catena.algorithms.operational_space import MOBILITY
 from catena.asking import ask
 from catena.kinds import Function
 from catena.wrenches import wrenches
@@ -88,6 +89,15 @@ class LinkDynamics:
     ) -> LinkMotion:
         """Joint accelerations and, from the same sweeps, those of all links: algorithm FD2. O(n)."""
         return LinkMotion(*self._about_links(FD2, (q, v, tau), f_ext, out, dtype, shape))
+
+    def link_mobilities(
+        self, q: npt.ArrayLike, *, dtype: npt.DTypeLike = np.float64, shape: str | None = None
+    ) -> Array:
+        """Ω = J M⁻¹ Jᵀ of every link at once, (..., links, 6, 6): a wrench f on link k accelerates it by Ω[k] f. O(n).
+
+        See `operational_mobility` for chosen frames and points, and for the blocks between several.
+        """
+        return np.stack(ask(cast("Robot", self), MOBILITY, q, dtype=dtype, shape=shape), axis=-1)
 
     def _about_links(
         self,
