@@ -38,9 +38,9 @@ def factored(R: Array, p: Array) -> dict[str, Array]:
     ct = np.where(parallel, 1.0, -R[..., 1, 2] / safe)
     st = np.where(parallel, 0.0, R[..., 0, 2] / safe)
     ca, sa = R[..., 2, 2], np.where(parallel, 0.0, safe)
-    cp = np.where(parallel, R[..., 0, 0], R[..., 2, 1] / safe)
-    sp = np.where(parallel, -R[..., 0, 1], R[..., 2, 0] / safe)
-    ct, st, ca, sa, cp, sp = _unit(ct, st) + _unit(ca, sa) + _unit(cp, sp)
+    ct, st, ca, sa = _unit(ct, st) + _unit(ca, sa)
+    # the first row of Rz(θ)ᵀ R: so φ makes up for what θ cannot tell when the axes are nearly parallel
+    cp, sp = _unit(ct * R[..., 0, 0] + st * R[..., 1, 0], -(ct * R[..., 0, 1] + st * R[..., 1, 1]))
     x, y, z = ct * p[..., 0] + st * p[..., 1], ct * p[..., 1] - st * p[..., 0], p[..., 2]
     size = np.maximum(np.linalg.norm(p, axis=-1), 1e-3)
     steep = np.abs(sa) > _TILTED
