@@ -39,7 +39,7 @@ class Operators:
         self.geometry = Geometry(robot, q)
         self._links, self._joints = Space("links", 6 * robot.tree.n), Space("joints", robot.nv)
 
-    I = Identity()  # noqa: E741
+    I = Identity()
     """The identity, of whatever space it is used in."""
 
     @cached_property
