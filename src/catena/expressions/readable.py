@@ -16,6 +16,9 @@ Trigonometric = dict[Powers, Any]
 _LARGE = 12
 """Groups of more terms than this are left as they are: factoring them takes long and seldom helps."""
 
+_STEEP = 8
+"""Products of more sines and cosines than this are left as they are: as sums of angles they have 2^8 terms."""
+
 
 def expression(x: Scalar, ring: Ring, inertial: frozenset[str]) -> Any:
     """A SymPy expression of a scalar of the ring; terms are collected by the ``inertial`` parameters they contain."""
@@ -56,14 +59,14 @@ def _combined(group: Any) -> Any:
 
 
 def trigonometric(polynomial: Trigonometric, ring: Ring) -> Any:
-    """A polynomial in sines and cosines: as it is, or as sines and cosines of sums of angles, whichever is shorter."""
-    from sympy import Add, count_ops
+    """A polynomial in sines and cosines: as it is, or in sums of the angles, whichever has fewer terms."""
+    from sympy import Add
 
     plain = Add(*[_number(c) * _product(powers, ring) for powers, c in polynomial.items()])
-    if len(polynomial) < 2:
+    if len(polynomial) < 2 or max(sum(powers) for powers in polynomial) > _STEEP:
         return plain
     summed = _harmonics(polynomial, ring)
-    return min((plain, summed), key=count_ops)
+    return summed if len(Add.make_args(summed)) < len(polynomial) else plain
 
 
 def _number(x: Any) -> Any:

@@ -42,6 +42,7 @@ class Ring:
         self._angles = {self._place[name]: first + 2 * i for i, name in enumerate(angles)}
         self.trigonometric = frozenset(x for pair in self._sines.items() for x in pair)
         self._variables = variables
+        self._squares = {s: 1 - variables[c] ** 2 for s, c in self._sines.items()}
         self._free = list(range(first + len(turned), len(self.generators)))
         self.definitions: dict[Any, Value] = {}
         self._reciprocals: dict[Any, Value] = {}
@@ -81,9 +82,9 @@ class Ring:
         total = self.polynomials.zero
         for monomial, coefficient in polynomial.items():
             powers, factor = list(monomial), self.polynomials.one
-            for s, c in self._sines.items():
+            for s in self._sines:
                 if powers[s] >= 2:
-                    factor *= (1 - self._variables[c] ** 2) ** (powers[s] // 2)
+                    factor *= self._squares[s] ** (powers[s] // 2)
                     powers[s] %= 2
             total += self.polynomials.term_new(tuple(powers), coefficient) * factor
         return total
