@@ -1,5 +1,4 @@
-"""Digits: machine code beside a 50-digit run of the same source, and beside Pinocchio, on every robot of
-example-robot-data.
+"""Digits on every robot of example-robot-data: machine code beside a 50-digit run, and beside Pinocchio.
 
     python benchmarks/accuracy.py [--only NAME] [--states 3]
 
@@ -17,16 +16,16 @@ from pathlib import Path
 import mpmath
 import numpy as np
 import pinocchio as pin
-from peers import urdf
 from timing import table
 
 import catena
 from catena import engine
 from catena.functions import FORWARD_DYNAMICS, INVERSE_DYNAMICS, MASS_MATRIX
 from catena.model.singular import unheld_leaves
+from peers import urdf
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
-from tests.peers.pinocchio_peer import Peer  # noqa: E402
+from tests.peers.pinocchio_peer import Peer
 
 
 def relative(x: np.ndarray, exact: np.ndarray) -> float:
@@ -59,10 +58,8 @@ def measure(file: Path, base: str, states: int) -> list[list[object]]:
                 exact = engine.evaluate(robot.tree, plain, dict(zip(inputs, given, strict=True)), mpmath.mpf)
             exact = next(iter(exact.values())).astype(float)
             theirs = pinocchio(peer.q(sample[0]), peer.v(sample[1]), peer.v(sample[2]))
-            if name == "mass matrix":
-                theirs = peer.matrix(np.triu(theirs) + np.triu(theirs, 1).T)
-            else:
-                theirs = peer.ours(theirs)
+            whole = name == "mass matrix"
+            theirs = peer.matrix(np.triu(theirs) + np.triu(theirs, 1).T) if whole else peer.ours(theirs)
             ours = kernel(*given)
             errors = relative(ours, exact), relative(theirs, exact), relative(ours, theirs)
             worst = [max(pair) for pair in zip(worst, errors, strict=True)]

@@ -72,7 +72,7 @@ class Links(Protocol):
     base: Any
     gravity: Motion
 
-    def fields(self, names: str) -> list[Any]:
+    def fields(self, names: str) -> Sequence[Field]:
         """New fields, one for each of the names."""
 
     def base_to_tip(self) -> Iterator[Any]:

@@ -30,7 +30,7 @@ class Inertias(NamedTuple):
     I: Array
 
 
-AMPLIFIED = 100.0
+AMPLIFIED = 30.0
 """How many times larger a link's inertia about its joint may become: so many times larger may rounding errors be."""
 
 
