@@ -1,5 +1,8 @@
 """Catena: the dynamics of rigid-body trees in O(n)."""
 
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
 from catena.builder import Builder
 from catena.builders import from_dh, planar_chain, point_mass_chain, random_tree, rod_chain
 from catena.errors import (
@@ -11,15 +14,22 @@ from catena.errors import (
     UnknownNameError,
     UnsupportedError,
 )
+from catena.fixman_potential import fixman_potential
 from catena.kernels.threads import get_threads, set_threads
 from catena.load import load
+from catena.mass_matrix import MassMatrix
 from catena.robot import Robot
 from catena.version import __version__
+
+if TYPE_CHECKING:
+    from catena.counting import count
+    from catena.expressions import symbolic
 
 __all__ = [
     "Builder",
     "CatenaError",
     "LoadError",
+    "MassMatrix",
     "ModelError",
     "Robot",
     "ShapeError",
@@ -27,6 +37,8 @@ __all__ = [
     "UnknownNameError",
     "UnsupportedError",
     "__version__",
+    "count",
+    "fixman_potential",
     "from_dh",
     "get_threads",
     "load",
@@ -35,4 +47,19 @@ __all__ = [
     "random_tree",
     "rod_chain",
     "set_threads",
+    "symbolic",
 ]
+
+_LATER = {"count": "counting", "symbolic": "expressions"}
+"""What is imported when it is first asked for, to keep the import of the package quick: name -> module."""
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _LATER:
+        raise AttributeError(f"module 'catena' has no attribute {name!r}")
+    found = globals()[name] = getattr(import_module(f"catena.{_LATER[name]}"), name)
+    return found
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)
