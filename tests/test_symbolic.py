@@ -11,7 +11,7 @@ from tests.mechanisms import relative, with_rotors
 
 import catena
 from catena import engine, robots
-from catena.algorithms import denoc, udu
+from catena.algorithms import udu
 from catena.errors import UnknownNameError, UnsupportedError
 from catena.expressions import WHAT, symbolic
 from catena.expressions.ring import Ring
@@ -172,7 +172,7 @@ def test_same_source_on_plain_sympy() -> None:
     """An algorithm takes SymPy's own numbers as well."""
     robot = planar_arm(2)
     q = list(letters("q_1 q_2"))
-    exact = engine.evaluate(robot.tree, denoc.BIAS, {"q": q, "v": [0, 0]}, sympy.sympify)["tau"]
+    exact = engine.evaluate(robot.tree, BIAS, {"q": q, "v": [0, 0]}, sympy.sympify)["tau"]
     state = dict(zip(q, (0.3, 0.7), strict=True))
     expected = engine.evaluate(robot.tree, BIAS, {"q": [0.3, 0.7], "v": [0, 0]})["tau"]
     assert [float(x.subs(state)) for x in exact] == pytest.approx(list(expected))

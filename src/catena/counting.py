@@ -27,10 +27,9 @@ from catena.trace.graph import Expr, Graph
 if TYPE_CHECKING:
     from catena.robot import Robot
 
-_PLAIN = (INVERSE_DYNAMICS, BIAS, MASS_MATRIX, MASS_MATRIX_TIMES, dense.FORWARD_DYNAMICS, udu.FORWARD_DYNAMICS)
+_PLAIN = (INVERSE_DYNAMICS, BIAS, MASS_MATRIX, MASS_MATRIX_TIMES)
 _UDU = (
     denoc.INVERSE_DYNAMICS,
-    denoc.BIAS,
     dense.SOLVE,
     udu.SOLVE,
     udu.FACTORS,
@@ -201,12 +200,13 @@ def table() -> list[Cost]:
     return [
         SAHA,
         cost("forward_dynamics/udu", 1, _ALL),
+        cost("forward_dynamics/fd3", 1, _ALL),
         cost("forward_dynamics/fd4", 1, _ALL),
         cost("forward_dynamics/dense", 3, _ALL),
         cost("udu/solve", 1, _SOLVE),
         cost("dense/solve", 3, _SOLVE),
-        cost("bias/denoc", 1, "bias torques and gravity alone"),
         cost("bias", 1, "bias torques and gravity alone"),
+        cost("inverse_dynamics", 1, "all torques for given accelerations"),
     ]
 
 

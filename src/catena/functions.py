@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from catena.algorithms import composite_body, newton_euler
+from catena.algorithms import composite_body, newton_euler, reverse_gaussian_elimination, udu
 from catena.algorithms.forward_dynamics import FD1, FD2, FD3, FD4
 from catena.algorithms.two_sweep import TWO_SWEEP
 from catena.kinds import Function
@@ -51,5 +51,7 @@ FORWARD_DYNAMICS: Mapping[str, Function] = {
     "fd3": FD3,
     "fd4": FD4,
     "two_sweep": TWO_SWEEP,
+    "udu": udu.FORWARD_DYNAMICS,
+    "dense": reverse_gaussian_elimination.FORWARD_DYNAMICS,
 }
 """Forward dynamics by the name of the method."""

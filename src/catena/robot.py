@@ -9,6 +9,7 @@ from typing import Any, NoReturn
 import numpy as np
 import numpy.typing as npt
 
+from catena.denoc import Denoc
 from catena.dynamics import Dynamics
 from catena.energetics import Energetics
 from catena.errors import ModelError
@@ -25,7 +26,7 @@ from catena.operators.asking import HasOperators
 Array = npt.NDArray[Any]
 
 
-class Robot(Description, Dynamics, Operational, Energetics, LinkDynamics, HasOperators):
+class Robot(Description, Dynamics, Operational, Energetics, LinkDynamics, HasOperators, Denoc):
     """A tree of rigid links joined to a base: immutable, hashable, picklable, safe to share between threads.
 
     Made by `catena.load`, `catena.Builder`, `catena.planar_chain` and their like, or from a `Tree`. Two robots are

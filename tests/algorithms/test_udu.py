@@ -12,7 +12,7 @@ from catena import engine
 from catena.algorithms import denoc, udu
 from catena.algorithms import reverse_gaussian_elimination as dense
 from catena.denoc import NaturalOrthogonalComplement
-from catena.functions import BIAS, FORWARD_DYNAMICS, INVERSE_DYNAMICS, MASS_MATRIX
+from catena.functions import FORWARD_DYNAMICS, INVERSE_DYNAMICS, MASS_MATRIX
 from catena.kinds import Function
 
 TOLERANCE = 1e-11
@@ -66,11 +66,6 @@ def test_forward_dynamics_undoes_inverse_dynamics(robot: catena.Robot, rng: np.r
     assert relative(run(robot, denoc.INVERSE_DYNAMICS, q=q, v=v, a=a, **wrenches), tau) < TOLERANCE
     assert relative(run(robot, udu.FORWARD_DYNAMICS, q=q, v=v, tau=tau, **wrenches), a) < TOLERANCE
     assert relative(run(robot, dense.FORWARD_DYNAMICS, q=q, v=v, tau=tau, **wrenches), a) < TOLERANCE
-
-
-def test_bias(robot: catena.Robot, rng: np.random.Generator) -> None:
-    q, v = robot.random_configuration(rng), rng.standard_normal(robot.nv)
-    assert relative(run(robot, denoc.BIAS, q=q, v=v), run(robot, BIAS, q=q, v=v)) < TOLERANCE
 
 
 def test_fifty_digits(rng: np.random.Generator) -> None:

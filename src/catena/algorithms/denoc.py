@@ -7,39 +7,26 @@ T_l a sweep to the tips and T_lᵀ a sweep to the base that is inverse dynamics 
 
 from __future__ import annotations
 
+from catena.algorithms.newton_euler import at_rest
 from catena.kinds import Function
-from catena.spatial import Motion, Vec3
+from catena.spatial import Motion
 from catena.spatial.pose import Pose
-from catena.spatial.rates import Rates
 from catena.sweeps import Field, Links
 
 
 def inverse_dynamics(links: Links, q: Field, v: Field, a: Field, f_ext: Field | None = None) -> Field:
     """The joint torques τ = T_dᵀ T_lᵀ w, where w are the inertia forces of the links, each moving as the joints ask."""
-    return _torques(links, q, v, a, f_ext)
-
-
-def bias(links: Links, q: Field, v: Field, f_ext: Field | None = None) -> Field:
-    """The torques that hold every joint's acceleration at zero: Coriolis, centrifugal, gravity and link wrenches."""
-    return _torques(links, q, v, None, f_ext)
-
-
-def _torques(links: Links, q: Field, v: Field, a: Field | None, f_ext: Field | None) -> Field:
     Bt, pt, t, w, tau = links.fields("Bt pt t w tau")
-    t[links.base] = Rates(Vec3.zero(), Vec3.zero(), -links.gravity.linear)
+    t[links.base] = at_rest(links)
     for i in links.base_to_tip():
         Bt[i], pt[i] = i.joint(q[i])
-        rate = i.kind.axes_rate(q[i], v[i])
-        if a is not None:
-            rate = rate + pt[i].T @ a[i]
-        t[i] = t[i.parent].through(Bt[i]).joined(pt[i], v[i], rate)  # (3) and its rate
-        w[i] = t[i].wrench(i.M)  # Newton and Euler's equations of the free link
+        driven = i.kind.axes_rate(q[i], v[i]) + pt[i].T @ a[i]
+        t[i] = t[i.parent].through(Bt[i]).joined(pt[i], v[i], driven)  # (3) and its rate: T_l T_d
+        w[i] = t[i].wrench(i.M)  # the free link's equations of Newton and Euler
         if f_ext is not None:
             w[i] = w[i] - i.frame @ f_ext[i]
     for i in links.tip_to_base():
-        tau[i] = pt[i] @ w[i]  # T_dᵀ
-        if a is not None:
-            tau[i] = tau[i] + i.armature * a[i]
+        tau[i] = pt[i] @ w[i] + i.armature * a[i]  # T_dᵀ
         w[i.parent] += Bt[i] @ w[i]  # T_lᵀ
     return tau
 
@@ -74,8 +61,6 @@ def _carried_out(X: Pose, columns: list[Motion]) -> list[Motion]:
     return [X.motion_out(column) for column in columns]
 
 
-_TORQUES = {"q": "q", "v": "v", "f_ext": "force"}
-
 INVERSE_DYNAMICS = Function(
     "inverse_dynamics/denoc",
     inverse_dynamics,
@@ -83,7 +68,6 @@ INVERSE_DYNAMICS = Function(
     {"tau": "v"},
     optional=("f_ext",),
 )
-BIAS = Function("bias/denoc", bias, _TORQUES, {"tau": "v"}, optional=("f_ext",))
 POSES_AND_AXES = Function(
     "denoc/poses_and_axes", poses_and_axes, {"q": "q"}, {"R": "rotation", "o": "point", "p": "axes"}
 )

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from catena.algorithms.composite_body import mass_matrix
-from catena.algorithms.denoc import bias
+from catena.algorithms.newton_euler import bias
 from catena.kinds import Function
 from catena.scalars import Scalar, is_zero
 from catena.sweeps import Field

@@ -14,10 +14,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from catena.algorithms.newton_euler import at_rest
 from catena.kinds import Function
 from catena.scalars import Scalar
-from catena.spatial import Force, Motion, Vec3
-from catena.spatial.rates import Rates
+from catena.spatial import Force, Motion
 from catena.sweeps import Field, Links
 
 Matrix = list[list[Scalar]]
@@ -30,7 +30,7 @@ def forward_dynamics(links: Links, q: Field, v: Field, tau: Field, f_ext: Field 
     exactly as η̃ does, so the two travel as one.
     """
     Bt, pt, t, M, psi, eta, tau_tilde, mu, vdot = links.fields("Bt pt t M psi eta tau_tilde mu vdot")
-    t[links.base], mu[links.base] = Rates(Vec3.zero(), Vec3.zero(), -links.gravity.linear), Motion.zero()
+    t[links.base], mu[links.base] = at_rest(links), Motion.zero()
     for i in links.base_to_tip():
         Bt[i], pt[i] = i.joint(q[i])
         t[i] = t[i.parent].through(Bt[i]).joined(pt[i], v[i], i.kind.axes_rate(q[i], v[i]))  # (3) and its rate, θ̈ = 0

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from catena.algorithms import denoc, udu
+from catena.algorithms import denoc, newton_euler, udu
 from catena.algorithms.composite_body import mass_matrix
 from catena.errors import UnknownNameError, UnsupportedError
 from catena.expressions.mechanism import Letters, SymbolicLinks
@@ -44,15 +44,15 @@ def _at_rest(links: Any, x: Coordinates) -> dict[str, Rows]:
     still = {link.index: type(x["qdot"][link])([0] * link.kind.nv) for link in links}
     rest = links.fields("rest")[0]
     rest.update(still)
-    return {"gravity": _column(links, denoc.bias(links, x["q"], rest))}
+    return {"gravity": _column(links, newton_euler.bias(links, x["q"], rest))}
 
 
 def _bias(links: Any, x: Coordinates) -> dict[str, Rows]:
-    return {"bias": _column(links, denoc.bias(links, x["q"], x["qdot"]))}
+    return {"bias": _column(links, newton_euler.bias(links, x["q"], x["qdot"]))}
 
 
 def _coriolis(links: Any, x: Coordinates) -> dict[str, Rows]:
-    return {"coriolis": _column(links, denoc.bias(links, x["q"], x["qdot"]))}
+    return {"coriolis": _column(links, newton_euler.bias(links, x["q"], x["qdot"]))}
 
 
 def _inverse_dynamics(links: Any, x: Coordinates) -> dict[str, Rows]:
@@ -141,7 +141,7 @@ def _forward_dynamics(
     if n != len(links):
         raise UnsupportedError("symbolic forward dynamics is for joints with one degree of freedom each")
     reciprocal = readable([[1 / D[i][i] for i in range(n)]])
-    bias = readable(_column(links, denoc.bias(links, x["q"], x["qdot"])))
+    bias = readable(_column(links, newton_euler.bias(links, x["q"], x["qdot"])))
     tau = readable(_column(links, x["tau"]))
     full = readable(U)
     steps = {Symbol(f"b_{i + 1}"): bias[i] for i in range(n)}
