@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from catena.kernels.arrays import Port
 from catena.kernels.call import Kernel
-from catena.kernels.compile import Codegen, compile_cached
+from catena.kernels.compile import Codegen, compile_cached, module_cached, object_code
 from catena.kernels.rolled import Layout, rolled_ir
+from catena.kernels.selfcheck import agrees
 from catena.kernels.target import host
 from catena.kernels.unrolled import unrolled_ir
 from catena.kinds import Function, dense_shape, is_dense, kind
-from catena.linkwise import lowered_for, trace
+from catena.linkwise import Traced, lowered_for, trace
 from catena.model.joints import JOINT_TYPES
 from catena.model.lowered import Lowered
 from catena.model.tree import Tree
@@ -25,16 +27,20 @@ ROLLED = Codegen(opt=2, passes=2)
 
 def unrolled_kernel(tree: Tree, function: Function, present: tuple[str, ...], dtype: np.dtype[Any]) -> Kernel:
     """Straight-line code with the mechanism's numbers folded in. The disk cache spares tracing as well as compiling."""
-
-    def make_ir() -> str:
-        return unrolled_ir(*trace(lowered_for(tree, function), function, present), dtype=dtype, target=host())
-
     key = ("unrolled", function.name, ",".join(present), dtype.name, tree.digest().hex())
-    module = compile_cached(key, make_ir)
-    ports = [
-        [Port(n, _shape(tree, k)) for n, k in arrays.items()] for arrays in (function.given(present), function.outputs)
-    ]
+    module = module_cached(key, lambda: _unrolled_code(trace(lowered_for(tree, function), function, present), dtype))
+    arrays = function.given(present), function.outputs
+    ports = [[Port(n, _shape(tree, k)) for n, k in some.items()] for some in arrays]
     return Kernel(function.name, module, *ports, dtype=dtype)
+
+
+def _unrolled_code(traced: Traced, dtype: np.dtype[Any]) -> bytes:
+    """Machine code with instructions of our own where that is possible and they prove right, otherwise all LLVM's."""
+    target = host()
+    code = object_code(unrolled_ir(*traced, dtype=dtype, target=target))
+    if target.assembles and not agrees(code, traced, dtype):
+        code = object_code(unrolled_ir(*traced, dtype=dtype, target=replace(target, assembly=False)))
+    return code
 
 
 def rolled_kernel(tree: Tree, function: Function, present: tuple[str, ...], dtype: np.dtype[Any]) -> Kernel:

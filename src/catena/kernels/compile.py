@@ -74,25 +74,28 @@ class Module:
 
 
 def compile_cached(key_parts: tuple[str, ...], make_ir: Callable[[], str], codegen: Codegen | None = None) -> Module:
-    """The module for a key: in memory already, or from the disk cache, or compiled now.
-
-    ``key_parts`` must name everything that ``make_ir`` depends on, apart from the processor, the versions of LLVM and
-    of Catena and ``codegen``, which are added here. ``make_ir`` is called only if the cache doesn't know the key.
-    """
+    """The module of IR text for a key: see :func:`module_cached`."""
     codegen = codegen or Codegen()
+    return module_cached((*key_parts, repr(codegen)), lambda: object_code(make_ir(), codegen))
+
+
+def module_cached(key_parts: tuple[str, ...], make_code: Callable[[], bytes]) -> Module:
+    """The module for a key: in memory already, or from the disk cache, or made now by :func:`object_code`.
+
+    ``key_parts`` must name everything that ``make_code`` depends on, apart from the processor and the versions of LLVM
+    and of Catena, which are added here. ``make_code`` is called only if the cache doesn't know the key.
+    """
     with _lock:
-        target = host()
-        key = key_of(*key_parts, package_fingerprint(), *target_parts(target), repr(codegen))
+        key = key_of(*key_parts, package_fingerprint(), *target_parts(host()))
     if (module := _loaded.get(key)) is not None:
         return module
     cache = Cache.default()
     code = cache.load(key)
-    ir = make_ir() if code is None else ""
+    if code is None:
+        code = make_code()
+        cache.store(key, code)
     with _lock:
         if (module := _loaded.get(key)) is None:
-            if code is None:
-                code = object_code(ir, codegen, target)
-                cache.store(key, code)
             module = _loaded[key] = load(code)
         return module
 
