@@ -69,17 +69,21 @@ def count(robot: Robot, function: str | Function = "forward_dynamics", *, fused:
 
 
 def general_chain(n: int, seed: int = 0) -> Tree:
-    """A revolute chain of n links whose DH parameters, inertias and gravity have no zero and no special value."""
+    """A revolute chain of n links whose DH parameters, inertias and gravity have no zero and no special value.
+
+    Links get lighter towards the tip: none is light beside what it carries, so inertias are regrouped throughout.
+    """
     rng = np.random.default_rng(seed)
+    scale = 0.8 ** np.arange(n)
     roots = rng.normal(size=(n, 3, 3))
     return from_dh(
         a=rng.uniform(0.3, 0.7, n),
         alpha=rng.uniform(0.4, 1.2, n),
         d=rng.uniform(0.3, 0.7, n),
         convention="modified",
-        masses=rng.uniform(1.0, 2.0, n),
+        masses=scale * rng.uniform(1.0, 2.0, n),
         coms=rng.uniform(0.1, 0.3, (n, 3)),
-        inertias=0.1 * roots @ np.swapaxes(roots, 1, 2) + np.eye(3),
+        inertias=scale[:, None, None] * (0.1 * roots @ np.swapaxes(roots, 1, 2) + np.eye(3)),
         gravity=(1.7, 2.3, -9.4),
     )
 
@@ -184,11 +188,11 @@ def cost(function: str, degree: int, includes: str) -> Cost:
 
 
 _ALL = "bias torques and gravity"
-_SOLVE = "the solution for given torques only"
+_SOLVE = "I⁻¹ τ alone"
 
 SAHA = Cost(
-    "Saha (1995), as published",
-    "as announced there; whether with bias torques is not said",
+    "Saha (1995)",
+    "as published; bias torques: not said",
     Formula((Fraction(-335), Fraction(201))),
     Formula((Fraction(-361), Fraction(193))),
     2,
@@ -205,8 +209,8 @@ def table() -> list[Cost]:
         cost("forward_dynamics/dense", 3, _ALL),
         cost("udu/solve", 1, _SOLVE),
         cost("dense/solve", 3, _SOLVE),
-        cost("bias", 1, "bias torques and gravity alone"),
-        cost("inverse_dynamics", 1, "all torques for given accelerations"),
+        cost("bias", 1, "the same alone"),
+        cost("inverse_dynamics", 1, "accelerations too"),
     ]
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-import sys
 from typing import Any
 
 import click
@@ -15,10 +14,10 @@ from rich.table import Table
 from rich.text import Text
 
 from catena.cli import printable
+from catena.cli._files import read_document
 from catena.load import Base, load_document
 from catena.model import describe
 from catena.model.views import JointView
-from catena.model.xml import MAX_BYTES, Document, open_document
 from catena.robot import Robot
 
 _COLUMNS = {
@@ -38,17 +37,11 @@ _PER_COORDINATE = ("lower", "upper", *_COLUMNS.values())
 @click.option("--lines", type=click.IntRange(min=0), default=60, show_default=True, help="Joints shown at most.")
 def command(file: str, base: Base, as_json: bool, lines: int) -> None:
     """Show the robot in FILE, a URDF or MJCF file ("-" reads it from standard input)."""
-    robot = load_document(_document(file), base)
+    robot = load_document(read_document(file), base)
     if as_json:
         click.echo(json.dumps(as_dictionary(robot), indent=2, allow_nan=False))
     else:
         show(robot, Console(highlight=False), lines)
-
-
-def _document(file: str) -> Document:
-    if file != "-":
-        return open_document(file)
-    return open_document(sys.stdin.buffer.read(MAX_BYTES + 1), name="standard input")
 
 
 def show(robot: Robot, console: Console, lines: int) -> None:
