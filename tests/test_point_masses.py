@@ -176,6 +176,10 @@ def test_polymers(coordinates, rng) -> None:
     assert found == pytest.approx(robot.forward_dynamics(q, v, tau), rel=1e-9, abs=1e-9)
     M = robot.mass_matrix(q)
     assert fixman_method.log_determinant(robot, q) == pytest.approx(M.logdet(), abs=1e-11)
+    q[0, 0] = np.nan  # stays in its own sample
+    assert np.isnan(fixman_method.forward_dynamics(robot, q, v, tau)[0]).all()
+    assert np.array_equal(fixman_method.forward_dynamics(robot, q, v, tau)[1], found[1])
+    assert np.isnan(fixman_method.log_determinant(robot, q)).tolist() == [True, False]
 
 
 def branched_polymer() -> catena.Robot:

@@ -198,8 +198,10 @@ def _solved(
 def _polymer_solved(form: Polymer, q: Array, b: Array) -> tuple[Array, float]:
     batch = np.broadcast_shapes(q.shape[:-1], b.shape[:-1])
     q, b = np.broadcast_to(q, batch + q.shape[-1:]), np.broadcast_to(b, batch + b.shape[-1:])
-    x, error = np.empty(b.shape), 0.0
+    x, error = np.full(b.shape, np.nan), 0.0
     for index in np.ndindex(batch):
+        if not (np.isfinite(q[index]).all() and np.isfinite(b[index]).all()):
+            continue
         solution = form.blocks(q[index]).solve(b[index])
         x[index], error = solution.x, max(error, solution.error)
     return x, error
@@ -210,8 +212,10 @@ def _log_determinant(robot: Robot, q: npt.ArrayLike, dtype: npt.DTypeLike, shape
     if not isinstance(form, Polymer):
         return ask(robot, form.log_determinant, q, dtype=dtype, shape=shape)
     rows = np.asarray(q, dtype=float)
-    found = np.empty(rows.shape[:-1])
+    found = np.full(rows.shape[:-1], np.nan)
     for index in np.ndindex(found.shape):
+        if not np.isfinite(rows[index]).all():
+            continue
         found[index] = form.blocks(rows[index]).log_determinant()
     return found
 
