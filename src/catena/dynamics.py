@@ -63,15 +63,20 @@ class Dynamics:
         a: npt.ArrayLike,
         f_ext: Wrenches = None,
         *,
+        joint_losses: bool = False,
         out: Array | None = None,
         dtype: npt.DTypeLike = np.float64,
         shape: str | None = None,
     ) -> Array:
         """Joint torques (..., nv) that give the accelerations a at configuration q and velocity v. O(n).
 
-        `f_ext` is as in `forward_dynamics`.
+        `f_ext` is as in `forward_dynamics`. `joint_losses` adds the torques that the model's joint damping and friction
+        take, `robot.joint_losses(v)`; without it, as in most libraries, they are left out.
         """
-        return self._run(INVERSE_DYNAMICS, (q, v, a), f_ext, out, dtype, shape, "inverse_dynamics")
+        tau = self._run(INVERSE_DYNAMICS, (q, v, a), f_ext, out, dtype, shape, "inverse_dynamics")
+        if joint_losses:
+            tau += self._robot.joint_losses(v)
+        return tau
 
     def bias(
         self,

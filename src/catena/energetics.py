@@ -10,7 +10,7 @@ import numpy.typing as npt
 from catena.algorithms import energy
 from catena.algorithms.coriolis import CORIOLIS_MATRIX, CORIOLIS_TIMES
 from catena.asking import ask, components, delivered, is_rolled, one_of, stacked
-from catena.errors import ModelError
+from catena.errors import ModelError, ShapeError
 from catena.spatial import Force, Motion, RigidInertia, Sym3, Vec3
 
 if TYPE_CHECKING:
@@ -95,6 +95,14 @@ class Energetics:
     ) -> Array:
         """C(q, v) x, (..., nv), without forming C. O(n)."""
         return cast(Array, ask(self._robot, CORIOLIS_TIMES, q, v, x, out=out, dtype=dtype, shape=shape))
+
+    def joint_losses(self, v: npt.ArrayLike) -> Array:
+        """Torques (..., nv) that joint damping and dry friction take at velocity v: damping v + friction sign(v)."""
+        tree, v = self._robot.tree, np.asarray(v, dtype=float)
+        if v.shape[-1:] != (tree.nv,):
+            raise ShapeError(f"v must have shape (..., {tree.nv}), got {v.shape}")
+        losses: Array = tree.damping * v + tree.friction * np.sign(v)
+        return losses
 
     def center_of_mass(
         self,
