@@ -64,7 +64,7 @@ def test_fixed_joints_are_merged(rng: np.random.Generator) -> None:
         place = rotation(rng), rng.standard_normal(3)
         joints.append(JointPart(f"joint{i}", kind, parent, f"part{i}", *place, axis=rng.standard_normal(3)))
     tree = assemble(parts, joints)
-    apart = assemble(parts, [JointPart(**{**vars(j), "type": "revolute"}) for j in joints], strict=False)
+    apart = assemble(parts, [j._replace(type="revolute") for j in joints], strict=False)
     assert tree.n == 2
     assert set(tree.frames) == {f"part{i}" for i in range(12)} - {"part0", "part4"}
     q = rng.uniform(-1, 1, 2)

@@ -150,20 +150,18 @@ def joint_axes(joints: Sequence[JointPart], second: bool = False) -> Array:
 
 def per_coordinate(joints: Sequence[JointPart], field: str, sizes: Sequence[int], unlimited: float) -> Array:
     """One number per coordinate of all joints from their scalars, sequences or None (`unlimited`); never NaN."""
-    flat: list[float] = []
-    for joint, size in zip(joints, sizes, strict=True):
-        value = getattr(joint, field)
-        if value is None:
-            flat += [unlimited] * size
-            continue
-        if type(value) is float and value == value:  # the usual case, quickly
-            flat += [value] * size
-            continue
-        numbers = _as_floats(value)
-        if numbers is None or numbers.shape not in ((), (size,)) or np.isnan(numbers).any():
+    given = [getattr(joint, field) for joint in joints]
+    if set(map(type, given)) <= {float, type(None)}:  # the usual case, quickly
+        numbers = np.array([unlimited if value is None else value for value in given], dtype=float)
+        if not np.isnan(numbers).any():
+            return np.repeat(numbers, sizes)
+    pieces = []
+    for joint, value, size in zip(joints, given, sizes, strict=True):
+        piece = _as_floats(unlimited if value is None else value)
+        if piece is None or piece.shape not in ((), (size,)) or np.isnan(piece).any():
             raise joint_fault(joint, f"{field} to be one number or {size}", repr(value), "give numbers or None")
-        flat += [float(numbers)] * size if numbers.ndim == 0 else numbers.tolist()
-    return np.array(flat, dtype=float)
+        pieces.append(np.broadcast_to(piece, size))
+    return np.concatenate(pieces)
 
 
 def require(good: Array, values: Array, owner: Array, joints: Sequence[JointPart], expected: str, advice: str) -> None:

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-import numpy as np
 import numpy.typing as npt
 
 Limits = float | Sequence[float] | None
@@ -20,19 +18,17 @@ class Mimic(NamedTuple):
     offset: float = 0.0
 
 
-@dataclass(frozen=True, eq=False)
-class LinkPart:
+class LinkPart(NamedTuple):
     """A rigid body: mass (kg), centre of mass (m, link frame), inertia about it (3x3, kg m², link axes)."""
 
     name: str
     mass: float = 0.0
     com: npt.ArrayLike = (0.0, 0.0, 0.0)
-    inertia: npt.ArrayLike = field(default_factory=lambda: np.zeros((3, 3)))
+    inertia: npt.ArrayLike = ((0.0, 0.0, 0.0),) * 3
     meshes: tuple[Any, ...] = ()
 
 
-@dataclass(frozen=True, eq=False)
-class JointPart:
+class JointPart(NamedTuple):
     """A joint from `parent` to `child` (link names).
 
     `rotation` (3x3) and `position` place the child's frame in the parent's at joint zero. `axis` (and `axis2`, the
@@ -45,7 +41,7 @@ class JointPart:
     type: str
     parent: str
     child: str
-    rotation: npt.ArrayLike = field(default_factory=lambda: np.eye(3))
+    rotation: npt.ArrayLike = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
     position: npt.ArrayLike = (0.0, 0.0, 0.0)
     axis: npt.ArrayLike = (1.0, 0.0, 0.0)
     axis2: npt.ArrayLike | None = None

@@ -50,7 +50,11 @@ def arrange(links: Sequence[LinkPart], joints: Sequence[JointPart]) -> Topology:
 
 
 def _numbered(what: str, names: Sequence[str]) -> dict[str, int]:
-    number: dict[str, int] = {}
+    if all(type(name) is str for name in names):
+        number = dict(zip(names, range(len(names)), strict=True))
+        if len(number) == len(names) and "" not in number:
+            return number
+    number = {}
     for i, name in enumerate(names):
         culprit = {what: str(name)}
         if not isinstance(name, str) or not name:

@@ -10,6 +10,7 @@ ros2_control, calibration, safety controllers) is passed over.
 from __future__ import annotations
 
 from collections import defaultdict
+from functools import lru_cache
 from math import cos, sin
 from typing import Any
 
@@ -17,9 +18,8 @@ from catena.errors import LoadError
 from catena.model.meshes import MeshReference
 from catena.model.parts import JointPart, LinkPart, Mimic
 from catena.model.topology import listed
-from catena.model.xml import LARGEST, Document, Element, FieldError, elements, shorten
+from catena.model.xml import LARGEST, Document, Element, FieldError, Vector, elements, shorten
 
-Vector = tuple[float, float, float]
 Matrix = tuple[Vector, Vector, Vector]
 
 ORIGIN: Vector = (0.0, 0.0, 0.0)
@@ -34,6 +34,7 @@ JOINT_TYPES = {
     "floating": "free",
     "fixed": "fixed",
 }
+JOINT_CHILDREN = ("origin", "parent", "child", "axis", "limit", "dynamics", "mimic")
 IGNORED = {"material", "transmission", "gazebo", "sensor", "ros2_control", "plugin", "mujoco", "group", "drake"}
 
 
@@ -87,16 +88,15 @@ class UrdfParts:
         """Mass, centre of mass and inertia about it, both in the link's frame."""
         if inertial is None:
             return 0.0, ORIGIN, ZEROS
-        mass = inertial.child("mass")
+        origin, mass, inertia = inertial.only("origin", "mass", "inertia")
         if mass is None:
             raise inertial.fault("needs a <mass>")
-        rotation, com = _pose(inertial)
-        inertia = inertial.child("inertia")
+        rotation, com = _pose(origin)
         if inertia is None:
             self._odd["links with a <mass> but no <inertia>, taken as point masses"].append(name)
             return mass.number("value", None, LARGEST), com, ZEROS
-        xx, yy, zz = (inertia.number(key, None, LARGEST) for key in ("ixx", "iyy", "izz"))
-        xy, xz, yz = (inertia.number(key, 0.0, LARGEST) for key in ("ixy", "ixz", "iyz"))
+        xx, yy, zz = [inertia.number(key, None, LARGEST) for key in ("ixx", "iyy", "izz")]
+        xy, xz, yz = [inertia.number(key, 0.0, LARGEST) for key in ("ixy", "ixz", "iyz")]
         moments = ((xx, xy, xz), (xy, yy, yz), (xz, yz, zz))
         inertia_in_link = moments if rotation is IDENTITY else _turned(rotation, moments)
         return mass.number("value", None, LARGEST), com, inertia_in_link
@@ -108,7 +108,7 @@ class UrdfParts:
             mesh = None if geometry is None else geometry.child("mesh")
             if mesh is not None and mesh.attributes.get("filename", "").strip():
                 scale = mesh.vector("scale", (1.0, 1.0, 1.0))
-                uri, place = mesh.text("filename"), _pose(shape)
+                uri, place = mesh.text("filename"), _pose(shape.child("origin"))
                 found.append(MeshReference(uri, shape.tag, *place, scale, self.directory, self.package_roots))
         return tuple(found)
 
@@ -117,25 +117,26 @@ class UrdfParts:
         kind = JOINT_TYPES.get(written)
         if kind is None:
             raise element.fault(f"type {shorten(written)!r} is unknown; expected one of {', '.join(JOINT_TYPES)}")
-        rotation, position = _pose(element)
-        damping, friction = _dynamics(element.child("dynamics"))
-        lower, upper, velocity, effort = self._limits(name, kind, element.child("limit"))
+        origin, parent, child, axis, limit, dynamics, mimic = element.only(*JOINT_CHILDREN)
+        rotation, position = _pose(origin)
+        damping, friction = _dynamics(dynamics)
+        lower, upper, velocity, effort = self._limits(name, kind, limit)
         self.joints.append(
             JointPart(
                 name,
                 kind,
-                _link_name(element, "parent"),
-                _link_name(element, "child"),
+                _link_name(element, parent, "parent"),
+                _link_name(element, child, "child"),
                 rotation,
                 position,
-                _axis(kind, element.child("axis")),
+                _axis(kind, axis),
                 lower=lower,
                 upper=upper,
                 velocity_limit=velocity,
                 effort_limit=effort,
                 damping=damping,
                 friction=friction,
-                mimic=self._mimic(name, kind, element.child("mimic")),
+                mimic=self._mimic(name, kind, mimic),
             )
         )
 
@@ -147,7 +148,7 @@ class UrdfParts:
             if kind != "continuous":
                 self._odd[f"{kind} joints without a <limit>, taken as unlimited"].append(name)
             return None, None, None, None
-        velocity, effort = (limit.number(key) if key in limit.attributes else None for key in ("velocity", "effort"))
+        velocity, effort = [limit.number(key) if key in limit.attributes else None for key in ("velocity", "effort")]
         if kind == "continuous":
             return None, None, velocity, effort
         if "lower" not in limit.attributes and "upper" not in limit.attributes:
@@ -162,9 +163,8 @@ class UrdfParts:
         return Mimic(mimic.text("joint"), mimic.number("multiplier", 1.0), mimic.number("offset", 0.0))
 
 
-def _link_name(joint: Element, role: str) -> str:
+def _link_name(joint: Element, found: Element | None, role: str) -> str:
     """The link that the joint's <parent> or <child> names."""
-    found = joint.child(role)
     if found is None:
         raise joint.fault(f"needs a <{role} link=...>")
     return found.text("link")
@@ -180,14 +180,14 @@ def _dynamics(dynamics: Element | None) -> tuple[float, float]:
     return (0.0, 0.0) if dynamics is None else (dynamics.number("damping", 0.0), dynamics.number("friction", 0.0))
 
 
-def _pose(element: Element) -> tuple[Matrix, Vector]:
-    """Rotation and position from the element's <origin>."""
-    origin = element.child("origin")
+def _pose(origin: Element | None) -> tuple[Matrix, Vector]:
+    """Rotation and position from an <origin>."""
     if origin is None:
         return IDENTITY, ORIGIN
     return rotation_from_rpy(*origin.vector("rpy", ORIGIN)), origin.vector("xyz", ORIGIN)
 
 
+@lru_cache(maxsize=1024)
 def rotation_from_rpy(roll: float, pitch: float, yaw: float) -> Matrix:
     """Rz(yaw) Ry(pitch) Rx(roll), as rows."""
     if roll == pitch == yaw == 0.0:

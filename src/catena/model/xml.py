@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from math import inf, isfinite
 from pathlib import Path
+from sys import float_info
 from xml.parsers import expat
 
 from catena.errors import LoadError
@@ -23,6 +24,9 @@ MAX_ELEMENTS_IN_PART = 100_000
 MAX_DEPTH = 100
 MAX_TAG_BYTES = 2**20
 LARGEST = 1e60  # of coordinates, masses, moments: products of a few of them stay finite
+FINITE = float_info.max
+
+Vector = tuple[float, float, float]
 
 _CHUNK = 2**15  # small, so that elements die young: the garbage collector then has little to walk
 _ENCODINGS = re.compile(r"utf-?8|utf-?16([bl]e)?|us-ascii|ascii|latin-?1|(iso-8859|windows-125|koi8)[-\w]{0,3}", re.I)
@@ -68,13 +72,20 @@ class Element:
 
     def child(self, tag: str) -> Element | None:
         """The only child called `tag`, or None; two of them are a FieldError."""
-        found = None
+        return self.only(tag)[0]
+
+    def only(self, *tags: str) -> list[Element | None]:
+        """The only child of each of these names, or None; two of them are a FieldError."""
+        found = {child.tag: child for child in self.children}
+        if len(found) < len(self.children):
+            self._refuse_twins(tags)
+        return [found.get(tag) for tag in tags]
+
+    def _refuse_twins(self, tags: tuple[str, ...]) -> None:
+        first: dict[str, Element] = {}
         for child in self.children:
-            if child.tag == tag:
-                if found is not None:
-                    raise child.fault(f"appears twice, first on line {found.line}; keep one")
-                found = child
-        return found
+            if child.tag in tags and first.setdefault(child.tag, child) is not child:
+                raise child.fault(f"appears twice, first on line {first[child.tag].line}; keep one")
 
     def text(self, name: str) -> str:
         """Attribute `name`, which must be there and not be empty."""
@@ -83,36 +94,43 @@ class Element:
             raise self.fault(f"needs a non-empty attribute {name!r}")
         return value
 
-    def number(self, name: str, default: float | None = None, largest: float = inf) -> float:
+    def number(self, name: str, default: float | None = None, largest: float = FINITE) -> float:
         """Attribute `name` as one finite number; `default` when it is absent, None meaning that it may not be."""
         text = self.attributes.get(name)
         if text is None:
             if default is None:
                 raise self.fault(f"needs a number {name!r}")
             return default
-        return self._numbers(name, text, 1, largest)[0]
+        try:
+            value = float(text)
+        except ValueError:
+            raise self._unread(name, text, 1, inf) from None
+        if -largest <= value <= largest and text.isascii() and "_" not in text:
+            return value
+        raise self._unread(name, text, 1, largest)
 
-    def vector(self, name: str, default: tuple[float, float, float]) -> tuple[float, float, float]:
+    def vector(self, name: str, default: Vector) -> Vector:
         """Attribute `name` as three finite numbers up to LARGEST; `default` when it is absent."""
         text = self.attributes.get(name)
         if text is None:
             return default
-        x, y, z = self._numbers(name, text, 3, LARGEST)
-        return x, y, z
-
-    def _numbers(self, name: str, text: str, count: int, largest: float) -> list[float]:
-        """`text` as `count` finite decimal numbers, read the same in every locale."""
         try:
-            values = [float(text)] if count == 1 else list(map(float, text.split()))
+            x, y, z = map(float, text.split())
         except ValueError:
-            values = []
-        if len(values) == count and "_" not in text and text.isascii() and all(map(isfinite, values)):
-            if largest == inf or max(map(abs, values)) <= largest:
-                return values
-            raise self.fault(f"{name}={shorten(text)!r}: expected numbers no larger than {largest:g}")
+            raise self._unread(name, text, 3, inf) from None
+        small = -LARGEST <= x <= LARGEST and -LARGEST <= y <= LARGEST and -LARGEST <= z <= LARGEST
+        if small and text.isascii() and "_" not in text:
+            return x, y, z
+        raise self._unread(name, text, 3, LARGEST)
+
+    def _unread(self, name: str, text: str, count: int, largest: float) -> FieldError:
+        """Why `text` is not `count` finite decimal numbers, written the same in every locale, up to `largest`."""
+        plain = largest < inf and text.isascii() and "_" not in text
+        if plain and all(map(isfinite, map(float, text.split()))):
+            return self.fault(f"{name}={shorten(text)!r}: expected numbers no larger than {largest:g}")
         expected = "one finite number" if count == 1 else f"{count} finite numbers"
         hint = "; expand the file with xacro first" if "${" in text else ""
-        raise self.fault(f"{name}={shorten(text)!r}: expected {expected}{hint}")
+        return self.fault(f"{name}={shorten(text)!r}: expected {expected}{hint}")
 
 
 def shorten(text: str, length: int = 60) -> str:
@@ -207,7 +225,8 @@ class _Reader:
         parser.EndElementHandler = self.end
         self.open: list[Element] = []
         self.complete: list[Element] = []
-        self.count = self.in_part = 0
+        self.count = 0
+        self.most = MAX_ELEMENTS  # elements, until the part being read must end
 
     def feed(self, data: bytes, consumed: int, last: bool = False) -> Iterator[Element]:
         """Parses `data`, which ends at byte `consumed` of the document; yields what it completed before any error."""
@@ -246,18 +265,23 @@ class _Reader:
     def start(self, tag: str, attributes: dict[str, str]) -> None:
         element, depth = Element(tag, attributes, self.parser.CurrentLineNumber), len(self.open)
         self.count += 1
-        self.in_part = self.in_part + 1 if depth > 1 else 0
-        if self.count > MAX_ELEMENTS:
-            raise self.error(f"holds more than {MAX_ELEMENTS:,} elements")
-        if self.in_part > MAX_ELEMENTS_IN_PART:
-            raise self.error(f"one <{shorten(self.open[1].tag)}> holds more than {MAX_ELEMENTS_IN_PART:,} elements")
-        if depth >= MAX_DEPTH:
-            raise self.error(f"elements are nested more than {MAX_DEPTH} deep")
-        if depth == 0:
-            self.complete.append(element)
-        elif depth > 1:
+        if depth > 1:
             self.open[-1].children.append(element)
+        elif depth == 1:
+            self.most = min(MAX_ELEMENTS, self.count + MAX_ELEMENTS_IN_PART)
+        else:
+            self.complete.append(element)
+        if self.count > self.most or depth >= MAX_DEPTH:
+            raise self.too_much(depth)
         self.open.append(element)
+
+    def too_much(self, depth: int) -> LoadError:
+        """Which cap the element that starts now exceeds."""
+        if depth >= MAX_DEPTH:
+            return self.error(f"elements are nested more than {MAX_DEPTH} deep")
+        if self.count > MAX_ELEMENTS:
+            return self.error(f"holds more than {MAX_ELEMENTS:,} elements")
+        return self.error(f"one <{shorten(self.open[1].tag)}> holds more than {MAX_ELEMENTS_IN_PART:,} elements")
 
     def end(self, tag: str) -> None:
         element = self.open.pop()
