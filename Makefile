@@ -1,12 +1,12 @@
-# make demo, make test and make check set everything up by themselves: they create .venv and install into it
-# (again only when pyproject.toml changes), then run. Any Python 3.10 or newer will do; choose one with PYTHON=...
+# make demo, make test, make check and make docs set everything up by themselves: they create .venv and install into
+# it (again only when pyproject.toml changes), then run. Any Python 3.10 or newer will do; choose one with PYTHON=...
 CANDIDATES := python3 python3.13 python3.12 python3.11 python3.10 python3.14 python
 USABLE := import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 10))
 PYTHON ?= $(shell for p in $(CANDIDATES); do $$p -c '$(USABLE)' >/dev/null 2>&1 && echo $$p && break; done)
 WORKERS ?= 2
 BIN := .venv/bin
 
-.PHONY: demo test check clean
+.PHONY: demo test check docs clean
 .DELETE_ON_ERROR:
 
 demo: .venv/.demo
@@ -20,6 +20,10 @@ check: .venv/.dev
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy --strict
 
+docs: .venv/.docs
+	$(BIN)/python -m sphinx -W --keep-going -q -b html docs docs/_build
+	@echo "open docs/_build/index.html"
+
 $(BIN)/python:
 	@test -n "$(PYTHON)" || { echo "Catena needs Python 3.10 or newer with venv and pip (Debian: apt install python3-venv)." >&2; exit 1; }
 	$(PYTHON) -m venv .venv
@@ -32,5 +36,9 @@ $(BIN)/python:
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev]'
 	@touch $@ .venv/.demo
 
+.venv/.docs: pyproject.toml | $(BIN)/python
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[docs]'
+	@touch $@
+
 clean:
-	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis build dist
+	rm -rf docs/_build .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis build dist
