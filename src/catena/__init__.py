@@ -3,6 +3,7 @@
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from catena import operators, robots
 from catena.builder import Builder
 from catena.builders import from_dh, planar_chain, point_mass_chain, random_tree, rod_chain
 from catena.errors import (
@@ -42,9 +43,11 @@ __all__ = [
     "from_dh",
     "get_threads",
     "load",
+    "operators",
     "planar_chain",
     "point_mass_chain",
     "random_tree",
+    "robots",
     "rod_chain",
     "set_threads",
     "symbolic",

@@ -1,0 +1,122 @@
+"""Everything that the documentation shows runs as it is written."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from pathlib import Path
+
+import pytest
+from tests.snippets import EXTRAS, Page, Snippet, missing_extra, snippets
+
+import catena
+from catena import robots
+
+ROOT = Path(__file__).parent.parent
+PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
+FILES = {"arm.urdf": "seven_dof_arm", "arm7.urdf": "seven_dof_arm"}
+"""Files that snippets use besides the bundled robots, which are there by their own names."""
+
+
+def name_of(path: Path) -> str:
+    return path.relative_to(ROOT).as_posix()
+
+
+RUNNABLE = {name_of(path): found for path in PAGES if (found := snippets(path.read_text(encoding="utf-8")))}
+
+
+@pytest.fixture
+def workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A directory with the files that the pages talk about."""
+    for name in robots.names():
+        shutil.copy(robots.path(name), tmp_path)
+    for file, name in FILES.items():
+        shutil.copy(robots.path(name), tmp_path / file)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "120")
+    return tmp_path
+
+
+@pytest.mark.parametrize("page", RUNNABLE)
+@pytest.mark.filterwarnings("default")
+def test_snippets_run(page: str, workspace: Path) -> None:
+    try:
+        reader = Page(ROOT / page)
+        for snippet in RUNNABLE[page]:
+            reader.run(snippet)
+    finally:
+        catena.set_threads(None)
+
+
+def test_each_line_of_the_readme_s_table_runs(workspace: Path) -> None:
+    page = (ROOT / "README.md").read_text(encoding="utf-8")
+    reader = Page(ROOT / "README.md")
+    for snippet in snippets(page):
+        reader.run(snippet)
+    rows = re.findall(r"^\| (?!what)[^|]+\| `([^`|]+)` \|$", page, re.MULTILINE)
+    assert len(rows) > 15
+    for row in rows:
+        reader.run(Snippet("python", f"found = {row}\n", 1))
+        assert reader.names["found"] is not None, row
+
+
+def test_pages_that_teach_have_snippets() -> None:
+    teaching = {name_of(path) for path in PAGES if path.parent.name in ("howto", "theory") and path.stem != "index"}
+    assert teaching
+    assert {"README.md", "docs/quickstart.md", *teaching} - set(RUNNABLE) == set()
+
+
+def test_links_between_pages_lead_somewhere() -> None:
+    links = [
+        (path, target)
+        for path in PAGES
+        for target in re.findall(r"\]\(([^)\s]+)\)", path.read_text(encoding="utf-8"))
+        if not re.match(r"[a-z]+:|#", target)
+    ]
+    assert len(links) > 20
+    broken = [f"{name_of(path)}: {to}" for path, to in links if not (path.parent / to.partition("#")[0]).exists()]
+    assert not broken
+
+
+class TestTheReader:
+    """The code that runs the snippets notices what it should."""
+
+    def run(self, page: str) -> None:
+        reader = Page(Path("page.md"))
+        found = snippets(page)
+        assert found
+        for snippet in found:
+            reader.run(snippet)
+
+    def test_blocks_share_a_namespace(self) -> None:
+        self.run("```python\nx = 1\n```\ntext\n```python\nassert x == 1\n```\n")
+
+    def test_an_error_is_an_error(self) -> None:
+        with pytest.raises(AssertionError):
+            self.run("```python\nassert 1 == 2\n```\n")
+
+    def test_output_is_compared(self) -> None:
+        self.run("```python\nprint(1.25, 'a')\n```\n\n```text\n1.2... a\n```\n")
+        with pytest.raises(AssertionError, match="but it prints"):
+            self.run("```python\nprint(1)\n```\n\n```text\n2\n```\n")
+
+    def test_warnings_must_be_shown(self) -> None:
+        warn = "import warnings\nwarnings.warn('odd', RuntimeWarning)"
+        self.run(f"```python\n{warn}  # RuntimeWarning: odd\n```\n")
+        with pytest.raises(AssertionError, match="odd"):
+            self.run(f"```python\n{warn}\n```\n")
+
+    def test_commands_run(self, workspace: Path) -> None:
+        self.run("```console\n$ catena info arm.urdf\nseven_dof_arm: 7 joints...\n```\n")
+        with pytest.raises(AssertionError):
+            self.run("```sh\ncatena info nothing.urdf\n```\n")
+
+    def test_only_a_missing_extra_excuses(self) -> None:
+        absent = ModuleNotFoundError("no", name="numpy")
+        assert missing_extra(absent) is None
+        with pytest.raises(ModuleNotFoundError):
+            self.run("```python\nimport a_package_that_is_nowhere\n```\n")
+        assert "a_package_that_is_nowhere" not in EXTRAS
+
+    def test_lines_are_those_of_the_page(self) -> None:
+        assert snippets("a\n\n```python\nx\n```\n") == [Snippet("python", "x\n", 4)]
