@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 import shutil
+import sys
+from inspect import ismodule
 from pathlib import Path
 
 import pytest
@@ -76,6 +78,17 @@ def test_links_between_pages_lead_somewhere() -> None:
     assert len(links) > 20
     broken = [f"{name_of(path)}: {to}" for path, to in links if not (path.parent / to.partition("#")[0]).exists()]
     assert not broken
+
+
+def test_the_reference_is_complete() -> None:
+    text = "".join(path.read_text(encoding="utf-8") for path in (ROOT / "docs" / "reference").glob("*.md"))
+    documented = set(re.findall(r"^\.\. auto(?:module|class|function):: ([\w.]+)", text, re.MULTILINE))
+    parts = {f"{part.__module__}.{part.__qualname__}" for part in catena.Robot.__mro__[1:-1]}
+    assert parts
+    assert parts - documented == set()
+    in_modules = {name for module in documented for name in vars(sys.modules.get(module, catena.errors))}
+    public = {name for name in catena.__all__ if not name.startswith("_") and not ismodule(getattr(catena, name))}
+    assert {name for name in public if f"catena.{name}" not in documented} - in_modules == set()
 
 
 class TestTheReader:

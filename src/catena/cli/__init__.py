@@ -13,6 +13,7 @@ from typing import Any
 import click
 
 from catena.errors import CatenaError
+from catena.version import __version__
 
 
 class Commands(click.Group):
@@ -45,6 +46,6 @@ def printable(text: str) -> str:
 
 
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
-@click.version_option(package_name="catena", prog_name="catena")
+@click.version_option(__version__, prog_name="catena")
 def main() -> None:
     """O(n) dynamics of rigid-body trees."""

@@ -24,10 +24,16 @@ _INCLUDED = (
 )
 
 
-@click.command()
+@click.command(short_help="Count the operations of one evaluation.")
 @click.argument("file", required=False)
 @click.option("--table", "general", is_flag=True, help="Formulas in n for general revolute DH chains.")
-@click.option("--base", type=click.Choice(["fixed", "floating"]), default="fixed", show_default=True)
+@click.option(
+    "--base",
+    type=click.Choice(["fixed", "floating"]),
+    default="fixed",
+    show_default=True,
+    help="Whether the root link stands still or moves freely.",
+)
 @click.option("--function", "functions", multiple=True, metavar="NAME", help="What to count; repeat for more.")
 @click.option("--json", "as_json", is_flag=True, help="For programs.")
 def command(file: str | None, general: bool, base: Base, functions: tuple[str, ...], as_json: bool) -> None:

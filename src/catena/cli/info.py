@@ -30,9 +30,15 @@ _COLUMNS = {
 _PER_COORDINATE = ("lower", "upper", *_COLUMNS.values())
 
 
-@click.command()
+@click.command(short_help="Show what a model is: tree, masses, joints, limits, warnings.")
 @click.argument("file")
-@click.option("--base", type=click.Choice(["fixed", "floating"]), default="fixed", show_default=True)
+@click.option(
+    "--base",
+    type=click.Choice(["fixed", "floating"]),
+    default="fixed",
+    show_default=True,
+    help="Whether the root link stands still or moves freely.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Everything, for programs; no number is rounded.")
 @click.option("--lines", type=click.IntRange(min=0), default=60, show_default=True, help="Joints shown at most.")
 def command(file: str, base: Base, as_json: bool, lines: int) -> None:
