@@ -37,7 +37,7 @@ def test_twists_are_those_of_the_mass_centres(robot: catena.Robot, rng: np.rando
             [poses[n][1] + poses[n][0] @ c for n, c in zip(robot.tree.link_names, robot.tree.com, strict=True)]
         )
 
-    noc = NaturalOrthogonalComplement(robot, q)
+    noc = robot.natural_orthogonal_complement(q)
     moved = centres(robot.integrate(q, step * v)) - centres(robot.integrate(q, -step * v))
     assert relative(noc.c, centres(q)) < TOLERANCE
     assert np.abs(noc.twists(v)[:, 3:] - moved / (2 * step)).max() < 1e-7 * max(1.0, np.abs(moved).max() / step)
