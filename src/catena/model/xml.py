@@ -11,7 +11,8 @@ import re
 import stat
 from collections.abc import Iterator
 from dataclasses import dataclass
-from math import inf, isfinite
+from functools import lru_cache
+from math import isfinite
 from pathlib import Path
 from sys import float_info
 from xml.parsers import expat
@@ -28,7 +29,7 @@ FINITE = float_info.max
 
 Vector = tuple[float, float, float]
 
-_CHUNK = 2**15  # small, so that elements die young: the garbage collector then has little to walk
+_CHUNK = 2**13  # small, so that elements die young: in the cache, and before the garbage collector walks them
 _ENCODINGS = re.compile(r"utf-?8|utf-?16([bl]e)?|us-ascii|ascii|latin-?1|(iso-8859|windows-125|koi8)[-\w]{0,3}", re.I)
 
 
@@ -104,7 +105,7 @@ class Element:
         try:
             value = float(text)
         except ValueError:
-            raise self._unread(name, text, 1, inf) from None
+            raise self._unread(name, text, 1, largest) from None
         if -largest <= value <= largest and text.isascii() and "_" not in text:
             return value
         raise self._unread(name, text, 1, largest)
@@ -114,23 +115,33 @@ class Element:
         text = self.attributes.get(name)
         if text is None:
             return default
-        try:
-            x, y, z = map(float, text.split())
-        except ValueError:
-            raise self._unread(name, text, 3, inf) from None
-        small = -LARGEST <= x <= LARGEST and -LARGEST <= y <= LARGEST and -LARGEST <= z <= LARGEST
-        if small and text.isascii() and "_" not in text:
-            return x, y, z
-        raise self._unread(name, text, 3, LARGEST)
+        numbers = _three_numbers(text) if len(text) < 100 else _three_numbers.__wrapped__(text)  # keep no long texts
+        if numbers is None:
+            raise self._unread(name, text, 3, LARGEST)
+        return numbers
 
     def _unread(self, name: str, text: str, count: int, largest: float) -> FieldError:
         """Why `text` is not `count` finite decimal numbers, written the same in every locale, up to `largest`."""
-        plain = largest < inf and text.isascii() and "_" not in text
-        if plain and all(map(isfinite, map(float, text.split()))):
+        try:
+            numbers = list(map(float, text.split()))
+        except ValueError:
+            numbers = []
+        if len(numbers) == count and all(map(isfinite, numbers)) and text.isascii() and "_" not in text:
             return self.fault(f"{name}={shorten(text)!r}: expected numbers no larger than {largest:g}")
         expected = "one finite number" if count == 1 else f"{count} finite numbers"
         hint = "; expand the file with xacro first" if "${" in text else ""
         return self.fault(f"{name}={shorten(text)!r}: expected {expected}{hint}")
+
+
+@lru_cache(maxsize=1024)
+def _three_numbers(text: str) -> Vector | None:
+    """Three finite decimal numbers up to LARGEST, or None. Remembered: a long chain repeats a few vectors."""
+    try:
+        x, y, z = map(float, text.split())
+    except ValueError:
+        return None
+    small = -LARGEST <= x <= LARGEST and -LARGEST <= y <= LARGEST and -LARGEST <= z <= LARGEST
+    return (x, y, z) if small and text.isascii() and "_" not in text else None
 
 
 def shorten(text: str, length: int = 60) -> str:
@@ -214,17 +225,17 @@ def elements(document: Document) -> Iterator[Element]:
 
 
 class _Reader:
-    """Expat's handlers: a stack of open elements, and a queue of complete ones."""
+    """A parser that lists what starts (an Element) and ends (a name), and the stack of elements open so far."""
 
     def __init__(self, document: Document) -> None:
         self.document = document
+        self.events: list[Element | str] = []
         self.parser = parser = expat.ParserCreate(document.encoding)
         parser.XmlDeclHandler = self.declaration
         parser.StartDoctypeDeclHandler = self.doctype
         parser.StartElementHandler = self.start
-        parser.EndElementHandler = self.end
+        parser.EndElementHandler = self.events.append
         self.open: list[Element] = []
-        self.complete: list[Element] = []
         self.count = 0
         self.most = MAX_ELEMENTS  # elements, until the part being read must end
 
@@ -233,10 +244,31 @@ class _Reader:
         failure = self.parse(data, last)
         if failure is None and consumed - self.parser.CurrentByteIndex > MAX_TAG_BYTES + _CHUNK:
             failure = self.error(f"a single tag or comment is longer than {MAX_TAG_BYTES // 2**20} MiB")
-        complete, self.complete = self.complete, []
-        yield from complete
+        yield from self.completed()
         if failure is not None:
             raise failure
+
+    def completed(self) -> Iterator[Element]:
+        """The root when it starts and its children when they end, according to the events; these are then forgotten."""
+        stack = self.open
+        for event in self.events:
+            if isinstance(event, str):
+                element = stack.pop()
+                if len(stack) == 1:
+                    yield element
+                continue
+            self.count += 1
+            depth = len(stack)
+            if depth > 1:
+                stack[-1].children.append(event)
+            elif depth == 1:
+                self.most = min(MAX_ELEMENTS, self.count + MAX_ELEMENTS_IN_PART)
+            else:
+                yield event
+            if self.count > self.most or depth >= MAX_DEPTH:
+                raise self.document.error(self.too_much(depth), event.line)
+            stack.append(event)
+        self.events.clear()
 
     def parse(self, data: bytes, last: bool) -> LoadError | None:
         """Parses `data`; returns what is wrong with it."""
@@ -263,27 +295,12 @@ class _Reader:
         raise self.error("document types and entities are refused; remove the <!DOCTYPE ...>")
 
     def start(self, tag: str, attributes: dict[str, str]) -> None:
-        element, depth = Element(tag, attributes, self.parser.CurrentLineNumber), len(self.open)
-        self.count += 1
-        if depth > 1:
-            self.open[-1].children.append(element)
-        elif depth == 1:
-            self.most = min(MAX_ELEMENTS, self.count + MAX_ELEMENTS_IN_PART)
-        else:
-            self.complete.append(element)
-        if self.count > self.most or depth >= MAX_DEPTH:
-            raise self.too_much(depth)
-        self.open.append(element)
+        self.events.append(Element(tag, attributes, self.parser.CurrentLineNumber))
 
-    def too_much(self, depth: int) -> LoadError:
-        """Which cap the element that starts now exceeds."""
+    def too_much(self, depth: int) -> str:
+        """Which cap is exceeded by an element at this depth."""
         if depth >= MAX_DEPTH:
-            return self.error(f"elements are nested more than {MAX_DEPTH} deep")
+            return f"elements are nested more than {MAX_DEPTH} deep"
         if self.count > MAX_ELEMENTS:
-            return self.error(f"holds more than {MAX_ELEMENTS:,} elements")
-        return self.error(f"one <{shorten(self.open[1].tag)}> holds more than {MAX_ELEMENTS_IN_PART:,} elements")
-
-    def end(self, tag: str) -> None:
-        element = self.open.pop()
-        if len(self.open) == 1:
-            self.complete.append(element)
+            return f"holds more than {MAX_ELEMENTS:,} elements"
+        return f"one <{shorten(self.open[1].tag)}> holds more than {MAX_ELEMENTS_IN_PART:,} elements"
