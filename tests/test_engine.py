@@ -47,7 +47,7 @@ def agree(x, y, tolerance):
 
 
 @pytest.mark.parametrize("shape", SHAPES)
-@pytest.mark.parametrize("method", [method for method in FORWARD_DYNAMICS if method != "two_sweep"])
+@pytest.mark.parametrize("method", [m for m, f in FORWARD_DYNAMICS.items() if m != "two_sweep" and not f.dense])
 def test_forward_dynamics_is_the_same_in_every_way(robot, method, shape):
     q, v, tau = state(robot)
     function = FORWARD_DYNAMICS[method]
@@ -137,6 +137,22 @@ def test_wrenches_by_name_reach_links_and_frames():
         robot.forward_dynamics(q, v, tau, {"no such link": wrench})
     with pytest.raises(catena.ShapeError):
         robot.forward_dynamics(q, v, tau, {link.name: wrench[:3]})
+
+
+def test_whole_matrices_are_for_unrolled_kernels_of_moderate_size(robot):
+    q, v, tau = state(robot, 8)
+    agree(robot.forward_dynamics(q, v, tau, method="dense"), robot.forward_dynamics(q, v, tau), 1e-9)
+    with pytest.raises(catena.UnsupportedError, match="only unrolled kernels"):
+        robot.forward_dynamics(q, v, tau, method="dense", shape="rolled")
+
+
+def test_straight_line_code_has_its_limits():
+    robot = catena.rod_chain(1000, 0.1, 0.1)
+    q = np.zeros(robot.nv)
+    with pytest.raises(catena.UnsupportedError, match="shape='rolled'"):
+        robot.forward_dynamics(q, q, q, shape="unrolled")
+    with pytest.raises(catena.UnsupportedError, match="without whole matrices"):
+        robot.forward_dynamics(q, q, q, method="dense")
 
 
 def test_errors_name_what_is_wrong():

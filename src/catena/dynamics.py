@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 import numpy.typing as npt
 
-from catena import engine
-from catena.errors import UnsupportedError
+from catena import engine, fixman_method
+from catena.asking import one_of
 from catena.functions import BIAS, FORWARD_DYNAMICS, INVERSE_DYNAMICS
 from catena.kinds import Function
 from catena.model.singular import check_leaves
@@ -48,11 +48,13 @@ class Dynamics:
         `f_ext` holds wrenches on links in their frames, (..., links, 6), moment first, or maps names of links and
         frames to wrenches. `method` picks the formulation; all agree.
         """
-        if method not in FORWARD_DYNAMICS:
-            raise UnsupportedError(f"no forward dynamics {method!r}; expected one of {', '.join(FORWARD_DYNAMICS)}")
+        one_of("forward dynamics", method, [*FORWARD_DYNAMICS, "fixman"])
         if "_held" not in self.__dict__:
             check_leaves(self._robot.tree)
             self.__dict__["_held"] = True
+        if method == "fixman":
+            forces = None if f_ext is None else wrenches(self._robot, f_ext)
+            return fixman_method.forward_dynamics(self._robot, q, v, tau, forces, out=out, dtype=dtype, shape=shape)
         fast = "forward_dynamics" if method == "innovations" else None
         return self._run(FORWARD_DYNAMICS[method], (q, v, tau), f_ext, out, dtype, shape, fast)
 
@@ -111,7 +113,8 @@ class Dynamics:
         present = ("f_ext",) if f_ext is not None else ()
         kernel = engine.kernel(self._robot, function, present=present, dtype=dtype, shape=shape)
         plain = not present and shape is None and dtype is np.float64
-        if plain and fast is not None and fast not in self.__dict__ and vars(Dynamics)[fast] is getattr(type(self), fast):
+        new = plain and fast is not None and fast not in self.__dict__
+        if new and fast is not None and getattr(type(self), fast) is vars(Dynamics)[fast]:  # not overridden
             from catena.kernels.fastcall import fast_call
 
             self.__dict__[fast] = fast_call(kernel, getattr(self, fast))

@@ -24,6 +24,9 @@ __all__ = ["UNROLLED", "evaluate", "kernel", "lowered_for", "trace"]
 UNROLLED = 60
 """Up to this many links a kernel is unrolled unless asked otherwise."""
 
+UNROLLABLE = 250
+"""Straight-line code for more links than this would take too long to make."""
+
 
 def kernel(
     robot: Robot,
@@ -49,10 +52,15 @@ def kernel(
 
 
 def _shape_for(robot: Robot, function: Function, shape: str | None) -> str:
-    if shape is None:
-        return "unrolled" if function.dense or robot.tree.n <= UNROLLED else "rolled"
-    if shape not in ("unrolled", "rolled"):
+    if shape not in ("unrolled", "rolled", None):
         raise UnsupportedError(f"there is no kernel shape {shape!r}; expected 'unrolled', 'rolled' or None")
     if shape == "rolled" and function.dense:
         raise UnsupportedError(f"{function.name} makes a whole matrix, which only unrolled kernels can")
+    if shape is None:
+        shape = "unrolled" if function.dense or robot.tree.n <= UNROLLED else "rolled"
+    if shape == "unrolled" and robot.tree.n > UNROLLABLE:
+        other = "a method without whole matrices" if function.dense else "shape='rolled'"
+        raise UnsupportedError(
+            f"{function.name} unrolled for {robot.tree.n:,} links: expected at most {UNROLLABLE} links; use {other}"
+        )
     return shape

@@ -60,7 +60,9 @@ def _emit_output(links: RolledLinks, name: str, output: RolledField, take: Calla
 def _laid_out(links: RolledLinks, classes: list[LinkClass], results: dict[str, list[Slot]]) -> Program:
     """Take out what nobody needs, give each scalar that must be kept a slot, and list the constants that are read."""
     loops = links.loops
-    asked = {(array, slot, _END) for wanted in results.values() for slot in wanted for array in (SELF, CARRY)}
+    at_base = {slot for slots in results.values() for slot in slots}
+    arrays = (CARRY,) if links.chain else (SELF, CARRY)  # on a chain, only what is carried reaches the base
+    asked = {(array, slot, _END) for slot in at_base for array in arrays}
     loads = set[Load]()
     while True:
         found = asked | {
@@ -78,7 +80,7 @@ def _laid_out(links: RolledLinks, classes: list[LinkClass], results: dict[str, l
             body.stores, body.carried = _stores(body, number, loads), _carried(body, number, loads)
         loop.start = {slot: x for slot, x in loop.start.items() if slot in loop.bodies[0].carried}
     columns = [_columns(loops, number) for number in range(len(classes))]
-    kept = {slot for array, slot, _ in loads if array != CARRY}
+    kept = {slot for array, slot, _ in loads if array != CARRY} | at_base
     base = {
         (name, i): x for name, values in links.base_values.items() for i, x in enumerate(values) if (name, i) in kept
     }
