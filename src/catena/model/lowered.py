@@ -21,12 +21,14 @@ from catena.model.regroup import Inertias, regrouped
 from catena.model.tree import Tree
 
 Array = npt.NDArray[Any]
+Rows = slice | Array
 
 SMALL = 200
 """Up to this many links it pays to choose frames and to regroup; on long chains regrouped masses would cost digits."""
 
 _CHUNK = 65_536
 _AXES = "xyz"
+_MIXER = np.uint64(0x9E3779B97F4A7C15)
 
 
 @dataclass(frozen=True)
@@ -64,7 +66,7 @@ class Frames:
         """The canonical frames of the joints: every 1-dof joint moves about or along z."""
         return cls(tree.joint_rotation, np.broadcast_to(np.zeros(3), (tree.n, 3)))
 
-    def placements(self, tree: Tree, rows: slice = slice(None)) -> tuple[Array, Array]:
+    def placements(self, tree: Tree, rows: Rows = slice(None)) -> tuple[Array, Array]:
         """Rotations and positions of some links' internal frames in their parents' at joint zero."""
         placement, parent = tree.placement_rotation[rows], tree.parent[rows]
         R = placement @ self.rotation[rows]
@@ -76,7 +78,7 @@ class Frames:
         p[moving] = np.einsum("nij,nj->ni", up, p[moving] - self.position[above])
         return R, p
 
-    def inertias(self, tree: Tree, rows: slice = slice(None)) -> Inertias:
+    def inertias(self, tree: Tree, rows: Rows = slice(None)) -> Inertias:
         """Mass, first moment and moment of inertia of some links at their internal frames."""
         A, m = self.rotation[rows], tree.mass[rows]
         c = np.einsum("nji,nj->ni", A, tree.com[rows] - self.position[rows])
@@ -85,7 +87,7 @@ class Frames:
         I = I + m[:, None, None] * (c2[:, None, None] * np.eye(3) - c[:, :, None] * c[:, None, :])
         return Inertias(m, m[:, None] * c, I)
 
-    def seen_from_inside(self, rows: slice = slice(None)) -> dict[str, Array]:
+    def seen_from_inside(self, rows: Rows = slice(None)) -> dict[str, Array]:
         """The users' frames of some links in the internal ones, as columns of constants."""
         R = np.swapaxes(self.rotation[rows], 1, 2)
         p = -np.einsum("nij,nj->ni", R, self.position[rows])
@@ -106,15 +108,38 @@ def lower(tree: Tree, *, regroup: bool = True, choose: bool = True) -> Lowered:
         frames = _moved(frames, turn, slide)
     columns = Columns(tree.n)
     for start in range(0, tree.n, _CHUNK):
-        rows = slice(start, start + _CHUNK)
-        R, p = frames.placements(tree, rows)
-        inertias = frames.inertias(tree, rows)
+        rows = slice(start, min(start + _CHUNK, tree.n))
+        few, which = (rows, slice(None)) if small else distinct(tree, frames, rows)
+        R, p = frames.placements(tree, few)
+        inertias = frames.inertias(tree, few)
         if regroup and small:
             inertias = regrouped(tree, R, p, inertias)
-        columns.add(rows, {**factored(R, p), **_inertial(inertias), **frames.seen_from_inside(rows)})
+        columns.add(rows, {**factored(R, p), **_inertial(inertias), **frames.seen_from_inside(few)}, which)
     kind = np.where(tree.kind == Continuous.code, np.int8(Revolute.code), tree.kind)  # to a kernel they are the same
     constants = {**columns.arrays(), "pitch": tree.pitch}
     return Lowered(tree.parent, kind, tree.q_start, tree.v_start, constants, tree.armature, tree.gravity)
+
+
+def distinct(tree: Tree, frames: Frames, rows: slice) -> tuple[Rows, Rows]:
+    """Links that stand for all in `rows`, and which of them stands for each: long chains repeat a few links.
+
+    Links are alike when every number that `lower` reads of them has the same bits; equal hashes are compared in full.
+    """
+    above = tree.parent[rows]
+    numbers = [tree.placement_rotation, tree.placement_position, tree.mass, tree.com, tree.inertia]
+    read = [x[rows] for x in (*numbers, frames.rotation, frames.position)] + [(above < 0).astype(float)]
+    if frames.rotation.strides[0]:
+        read.append(frames.rotation[above])
+    bits = [np.ascontiguousarray(x).reshape(len(x), -1).view(np.uint64) for x in read if x.strides[0]]
+    mixed = np.zeros(len(above), np.uint64)
+    for x in bits:
+        for column in x.T:
+            mixed = (mixed ^ column) * _MIXER
+            mixed ^= mixed >> np.uint64(32)
+    _, first, which = np.unique(mixed, return_index=True, return_inverse=True)
+    if all(np.array_equal(x[first][which], x) for x in bits):
+        return first + rows.start, which
+    return rows, slice(None)
 
 
 class Columns:
@@ -125,15 +150,15 @@ class Columns:
         self._same: dict[str, float] = {}
         self._full: dict[str, Array] = {}
 
-    def add(self, rows: slice, piece: Mapping[str, Array]) -> None:
-        """Fill in some rows of every column."""
+    def add(self, rows: slice, piece: Mapping[str, Array], which: Rows = slice(None)) -> None:
+        """Fill in some rows of every column, with the numbers `which` of `piece`."""
         for name, numbers in piece.items():
             same = self._same.setdefault(name, float(numbers[0]))
             if name not in self._full and np.all(numbers == same):
                 continue
             if name not in self._full:
                 self._full[name] = np.full(self._n, same)
-            self._full[name][rows] = numbers
+            self._full[name][rows] = numbers[which]
 
     def arrays(self) -> dict[str, Array]:
         """The columns by name."""
