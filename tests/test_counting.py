@@ -10,8 +10,9 @@ from tests.mechanisms import ALL
 
 import catena
 from catena.algorithms import udu
-from catena.counting import SAHA, Cost, Formula, count, count_general, crossover, function_named, table
+from catena.counting import SAHA, Cost, Formula, count, count_general, crossover, table
 from catena.errors import UnknownNameError
+from catena.functions import function_named
 from catena.trace.count import CONSTANT, Count, count_fused, count_operations
 from catena.trace.graph import Graph
 

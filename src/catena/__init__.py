@@ -24,6 +24,7 @@ from catena.version import __version__
 
 if TYPE_CHECKING:
     from catena.counting import count
+    from catena.evaluation import evaluate
     from catena.expressions import symbolic
 
 __all__ = [
@@ -39,6 +40,7 @@ __all__ = [
     "UnsupportedError",
     "__version__",
     "count",
+    "evaluate",
     "fixman_potential",
     "from_dh",
     "get_threads",
@@ -53,7 +55,7 @@ __all__ = [
     "symbolic",
 ]
 
-_LATER = {"count": "counting", "symbolic": "expressions"}
+_LATER = {"count": "counting", "evaluate": "evaluation", "symbolic": "expressions"}
 """What is imported when it is first asked for, to keep the import of the package quick: name -> module."""
 
 

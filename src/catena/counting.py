@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache
@@ -12,11 +12,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from catena.algorithms import denoc, udu
-from catena.algorithms import reverse_gaussian_elimination as dense
 from catena.engine import evaluate, lowered_for, trace
-from catena.errors import UnknownNameError
-from catena.functions import BIAS, FORWARD_DYNAMICS, INVERSE_DYNAMICS, MASS_MATRIX, MASS_MATRIX_TIMES
+from catena.functions import function_named
 from catena.kinds import Function
 from catena.model.dh import from_dh
 from catena.model.tree import Tree
@@ -27,37 +24,11 @@ from catena.trace.graph import Expr, Graph
 if TYPE_CHECKING:
     from catena.robot import Robot
 
-_PLAIN = (INVERSE_DYNAMICS, BIAS, MASS_MATRIX, MASS_MATRIX_TIMES)
-_UDU = (
-    denoc.INVERSE_DYNAMICS,
-    dense.SOLVE,
-    udu.SOLVE,
-    udu.FACTORS,
-    udu.U_TIMES,
-    udu.U_SOLVE,
-    udu.UT_TIMES,
-    udu.UT_SOLVE,
-)
-
-FUNCTIONS: Mapping[str, Function] = {
-    **{f"forward_dynamics/{method}": function for method, function in FORWARD_DYNAMICS.items()},
-    "forward_dynamics": FORWARD_DYNAMICS["innovations"],
-    **{function.name: function for function in _PLAIN + _UDU},
-}
-"""What can be counted, by name; "forward_dynamics/METHOD" for each method."""
-
-
-def function_named(name: str) -> Function:
-    """The function of that name, one of :data:`FUNCTIONS`."""
-    if name not in FUNCTIONS:
-        raise UnknownNameError.among("function", name, FUNCTIONS)
-    return FUNCTIONS[name]
-
 
 def count(robot: Robot, function: str | Function = "forward_dynamics", *, fused: bool = False) -> Count:
     """The operations that one evaluation takes for this robot, its numbers folded in as in an unrolled kernel.
 
-    `function` is a name in `catena.counting.FUNCTIONS`, such as "forward_dynamics/udu". Forward dynamics includes the
+    `function` is a name in `catena.functions.FUNCTIONS`, such as "forward_dynamics/udu". Forward dynamics includes the
     bias torques, gravity and the sines and cosines of the joints' angles; there are no external wrenches. With `fused`,
     products and sums are counted as the fused multiply-adds that the kernels run. Cost: O(n) time and memory (O(n³)
     where a whole matrix is made).

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 import numpy.typing as npt
 
-from catena import engine, fixman_method
+from catena import engine
 from catena.asking import one_of
 from catena.functions import BIAS, FORWARD_DYNAMICS, INVERSE_DYNAMICS
 from catena.kinds import Function
@@ -53,6 +53,8 @@ class Dynamics:
             check_leaves(self._robot.tree)
             self.__dict__["_held"] = True
         if method == "fixman":
+            from catena import fixman_method  # brings in SciPy
+
             forces = None if f_ext is None else wrenches(self._robot, f_ext)
             return fixman_method.forward_dynamics(self._robot, q, v, tau, forces, out=out, dtype=dtype, shape=shape)
         fast = "forward_dynamics" if method == "innovations" else None

@@ -6,9 +6,10 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from catena.algorithms import composite_body, newton_euler, reverse_gaussian_elimination, udu
+from catena.algorithms import composite_body, denoc, newton_euler, reverse_gaussian_elimination, udu
 from catena.algorithms.forward_dynamics import FD1, FD2, FD3, FD4
 from catena.algorithms.two_sweep import TWO_SWEEP
+from catena.errors import UnknownNameError
 from catena.kinds import Function
 
 INVERSE_DYNAMICS = Function(
@@ -55,3 +56,29 @@ FORWARD_DYNAMICS: Mapping[str, Function] = {
     "dense": reverse_gaussian_elimination.FORWARD_DYNAMICS,
 }
 """Forward dynamics by the name of the method."""
+
+_PLAIN = (INVERSE_DYNAMICS, BIAS, MASS_MATRIX, MASS_MATRIX_TIMES)
+_UDU = (
+    denoc.INVERSE_DYNAMICS,
+    reverse_gaussian_elimination.SOLVE,
+    udu.SOLVE,
+    udu.FACTORS,
+    udu.U_TIMES,
+    udu.U_SOLVE,
+    udu.UT_TIMES,
+    udu.UT_SOLVE,
+)
+
+FUNCTIONS: Mapping[str, Function] = {
+    **{f"forward_dynamics/{method}": function for method, function in FORWARD_DYNAMICS.items()},
+    "forward_dynamics": FORWARD_DYNAMICS["innovations"],
+    **{function.name: function for function in _PLAIN + _UDU},
+}
+"""What can be counted or evaluated on any scalar, by name; "forward_dynamics/METHOD" for each method."""
+
+
+def function_named(name: str) -> Function:
+    """The function of that name, one of :data:`FUNCTIONS`."""
+    if name not in FUNCTIONS:
+        raise UnknownNameError.among("function", name, FUNCTIONS)
+    return FUNCTIONS[name]
