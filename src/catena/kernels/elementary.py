@@ -8,8 +8,8 @@ the C library takes zero, subnormal and bad arguments.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -71,14 +71,14 @@ _LN2 = {8: (6.93147180369123816490e-01, 1.90821492927058770002e-10), 4: (6.93138
 _ROOT_HALF = {8: 0x3FE6A09E667F3BCD, 4: 0x3F3504F3}
 _MANTISSA = {8: 52, 4: 23}
 _INTEGERS = {8: 0x4338000000000000, 4: 0x4B400000}
-"""The bits of 1.5 · 2^52 or 1.5 · 2^23: added to it, integers stand in the last bits."""
+"""The bits of 1.5 · 2^52 or 1.5 · 2^23: added to these numbers, integers stand in the last bits."""
 
 
 def elementary_ir(names: Iterable[str], target: Target, dtype: np.dtype[Any], W: int) -> tuple[list[str], set[str]]:
     """The functions of the given names for W lanes, and the intrinsics they use.
 
     "sincos" and "log" take one value; "sincos_all" and "log_all" take arrays of values: pointers to the arguments and
-    to the results, and how many there are.
+    to the results, and how many there are, at least one.
     """
     texts, declarations = [], set()
     for name in sorted(names):
@@ -90,33 +90,54 @@ def elementary_ir(names: Iterable[str], target: Target, dtype: np.dtype[Any], W:
 
 def _plain(m: _Maker, name: str) -> str:
     """The function of one value."""
-    m.w.label("entry")
-    values = _FUNCTIONS[name](m, "%x", "entry")
-    result = values[0]
-    if len(values) > 1:
+    f, w = _FUNCTIONS[name], m.w
+    w.label("entry")
+    values = f.values(m, "%x")
+    bad = f.beyond(m, "%x")
+    w.put(f"br i1 {m.any(bad)}, label %cold, label %done")
+    w.label("cold")
+    exact = m.redone(bad, values, "%x", f.helpers)
+    w.put("br label %done")
+    w.label("done")
+    chosen = [w.new(f"phi {m.T} [{x}, %entry], [{y}, %cold]") for x, y in zip(values, exact, strict=True)]
+    kind, result = m.T, chosen[0]
+    if len(chosen) > 1:
         kind, result = f"{{{', '.join([m.T] * len(values))}}}", "poison"
-        for i, value in enumerate(values):
-            result = m.w.new(f"insertvalue {kind} {result}, {m.T} {value}, {i}")
-    else:
-        kind = m.T
-    m.w.put(f"ret {kind} {result}")
+        for i, value in enumerate(chosen):
+            result = w.new(f"insertvalue {kind} {result}, {m.T} {value}, {i}")
+    w.put(f"ret {kind} {result}")
     return m.w.function(f"internal {kind} @{name}{m.W}({m.T} %x)")
 
 
 def _looped(m: _Maker, name: str) -> str:
-    """The function of arrays."""
-    function = _FUNCTIONS[name.removesuffix("_all")]
-    m.w.label("entry")
-    loop = Counted(m.w, "each", "%count")
-    x = m.w.new(f"load {m.T}, ptr {m.w.new(f'getelementptr {m.T}, ptr %arguments, i64 {loop.i}')}")
-    values = function(m, x, "each.body")
-    for i, value in enumerate(values):
-        at = m.w.new(f"getelementptr {m.T}, ptr %results{i}, i64 {loop.i}")
-        m.w.put(f"store {m.T} {value}, ptr {at}")
+    """The function of arrays. The C library comes in after the loop, so that it is not in the way."""
+    f, w = _FUNCTIONS[name.removesuffix("_all")], m.w
+    w.label("entry")
+    m.table = f"@{name}{m.W}.numbers"
+    w.put("br label %each")
+    w.label("each")
+    w.put("%i = phi i64 [0, %entry], [%i.next, %each]")
+    w.put(f"%seen = phi {m.I} [{m.integer(0)}, %entry], [%seen.next, %each]")
+    x = m.load("%arguments", "%i")
+    m.store(f.values(m, x), "%i")
+    w.put(f"%seen.next = or {m.I} %seen, {w.new(f'sext {m.lanes.truth} {f.beyond(m, x)} to {m.I}')}")
+    w.put("%i.next = add i64 %i, 1")
+    w.put("%more = icmp slt i64 %i.next, %count")
+    w.put("br i1 %more, label %each, label %check")
+    w.label("check")
+    bad = w.new(f"icmp ne {m.I} %seen.next, {m.integer(0)}")
+    w.put(f"br i1 {m.any(bad)}, label %cold, label %done")
+    w.label("cold")
+    loop = Counted(w, "again", "%count")
+    x = m.load("%arguments", loop.i)
+    values = [m.load(f"%results{i}", loop.i) for i in range(len(f.helpers))]
+    m.store(m.redone(f.beyond(m, x), values, x, f.helpers), loop.i)
     loop.close()
-    m.w.put("ret void")
-    results = ", ".join(f"ptr %results{i}" for i in range(len(values)))
-    return m.w.function(f"internal void @{name}{m.W}(ptr %arguments, {results}, i64 %count)")
+    w.put("br label %done")
+    w.label("done")
+    w.put("ret void")
+    results = ", ".join(f"ptr noalias %results{i}" for i in range(len(values)))
+    return m.numbers() + w.function(f"internal void @{name}{m.W}(ptr noalias %arguments, {results}, i64 %count)")
 
 
 class _Maker:
@@ -126,7 +147,35 @@ class _Maker:
         self.block, self.w = Block(target, dtype, W), Writer()
         self.lanes, self.fused, self.size, self.W = self.block.lanes, target.has_fma, dtype.itemsize, W
         self.T, self.I = self.lanes.type, self.lanes.bits
-        self.number, self.integer = self.lanes.number, self.lanes.integer
+        self.integer = self.lanes.integer
+        self.table = ""
+        self._numbers: list[float] = []
+        self._tabulates = target.assembles and self.lanes.size == 32
+
+    def number(self, x: float) -> str:
+        """A constant. LLVM would broadcast it to a register first; from a table, instructions take it directly."""
+        if not (self.table and self._tabulates):
+            return self.lanes.number(x)
+        if x not in self._numbers:
+            self._numbers.append(x)
+        return self.load(self.table, str(self._numbers.index(x)))
+
+    def numbers(self) -> str:
+        """The table of constants."""
+        if not self._numbers:
+            return ""
+        values = ", ".join(f"{self.T} {self.lanes.number(x)}" for x in self._numbers)
+        return f"{self.table} = internal constant [{len(self._numbers)} x {self.T}] [{values}]\n"
+
+    def load(self, base: str, index: str) -> str:
+        """A value in an array."""
+        return self.w.new(f"load {self.T}, ptr {self.w.new(f'getelementptr {self.T}, ptr {base}, i64 {index}')}")
+
+    def store(self, values: Sequence[str], index: str) -> None:
+        """The results of a function, in their arrays."""
+        for i, value in enumerate(values):
+            at = self.w.new(f"getelementptr {self.T}, ptr %results{i}, i64 {index}")
+            self.w.put(f"store {self.T} {value}, ptr {at}")
 
     def op(self, name: str, x: str, y: str) -> str:
         return self.w.new(f"{name} {self.T} {x}, {y}")
@@ -162,18 +211,9 @@ class _Maker:
         mask = self.w.new(f"bitcast {self.lanes.truth} {test} to i{self.W}")
         return self.w.new(f"icmp ne i{self.W} {mask}, 0")
 
-    def unless(self, bad: str, values: Sequence[str], x: str, helpers: Sequence[int], label: str) -> list[str]:
-        """The values, with the lanes in which the test holds computed by functions of the C library.
-
-        ``label`` is the basic block that we are in; afterwards we are in another one.
-        """
-        self.w.put(f"br i1 {self.any(bad)}, label %cold, label %done")
-        self.w.label("cold")
-        exact = [self._redone(bad, value, x, helper) for value, helper in zip(values, helpers, strict=True)]
-        self.w.put("br label %done")
-        self.w.label("done")
-        pairs = zip(values, exact, strict=True)
-        return [self.w.new(f"phi {self.T} [{y}, %{label}], [{z}, %cold]") for y, z in pairs]
+    def redone(self, test: str, values: Sequence[str], x: str, helpers: Sequence[int]) -> list[str]:
+        """The values, with the lanes in which the test holds computed by functions of the C library."""
+        return [self._redone(test, value, x, helper) for value, helper in zip(values, helpers, strict=True)]
 
     def _redone(self, test: str, value: str, x: str, helper: int) -> str:
         exact, scalar = value, self.lanes.scalar
@@ -188,10 +228,18 @@ class _Maker:
         return self.select(test, exact, value)
 
 
-def _sincos(m: _Maker, x: str, label: str) -> list[str]:
+class _Function(NamedTuple):
+    """How a function is computed: its values, where they are not to be trusted, and what the C library calls it."""
+
+    values: Callable[[_Maker, str], list[str]]
+    beyond: Callable[[_Maker, str], str]
+    helpers: tuple[int, ...]
+
+
+def _sincos(m: _Maker, x: str) -> list[str]:
     """The sine and the cosine of x."""
     w, size = m.w, m.size
-    magic = m.cast(m.integer(_INTEGERS[size]), m.T)
+    magic = m.number(1.5 * 2.0 ** _MANTISSA[size])
     shifted = m.fma(x, m.number(2 / np.pi), magic)
     k = m.op("fsub", shifted, magic)
     r = x
@@ -205,23 +253,26 @@ def _sincos(m: _Maker, x: str, label: str) -> list[str]:
     sine_sign = m.iop("and", m.iop("shl", quarters, m.integer(8 * size - 2)), m.integer(-(1 << (8 * size - 1))))
     odd = w.new(f"icmp slt {m.I} {odd_sign}, {m.integer(0)}")
     signs = sine_sign, m.iop("xor", sine_sign, odd_sign)
-    values = [
+    return [
         m.cast(m.iop("xor", m.cast(m.select(odd, *pair), m.I), sign), m.T)
         for pair, sign in zip(((cosine, sine), (sine, cosine)), signs, strict=True)
     ]
-    far = m.compare("ogt", m.block.call("fabs", [x], w), m.number((LIMIT if m.fused else _UNFUSED_LIMIT)[size]))
-    return m.unless(far, values, x, (SIN, COS), label)
 
 
-def _log(m: _Maker, x: str, label: str) -> list[str]:
-    """The logarithm of x; where x is not a positive normal number, the C library's."""
+def _far(m: _Maker, x: str) -> str:
+    """Whether the reduction of x loses digits."""
+    limit = (LIMIT if m.fused else _UNFUSED_LIMIT)[m.size]
+    return m.compare("ogt", m.block.call("fabs", [x], m.w), m.number(limit))
+
+
+def _abnormal(m: _Maker, x: str) -> str:
+    """Whether x is not a positive normal number."""
     tiny = m.number(float(np.finfo(m.lanes.dtype).tiny))
     bad = [m.compare("ult", x, tiny), m.compare("uge", x, m.number(np.inf))]
-    either = m.w.new(f"or {m.lanes.truth} {bad[0]}, {bad[1]}")
-    return m.unless(either, [_log_of_normal(m, x)], x, (LOG,), label)
+    return m.w.new(f"or {m.lanes.truth} {bad[0]}, {bad[1]}")
 
 
-def _log_of_normal(m: _Maker, x: str) -> str:
+def _log(m: _Maker, x: str) -> list[str]:
     """log x = e log 2 + f − (f²/2 − s (f²/2 + R(s²))) with x = 2^e (1 + f), √½ ≤ 1 + f < √2 and s = f / (2 + f)."""
     size = m.size
     bits, mantissa = m.cast(x, m.I), m.integer(_MANTISSA[size])
@@ -236,7 +287,7 @@ def _log_of_normal(m: _Maker, x: str) -> str:
     half = m.op("fmul", m.op("fmul", f, m.number(0.5)), f)
     low = m.fma(e, m.number(_LN2[size][1]), m.op("fmul", s, m.op("fadd", half, R)))
     rest = m.op("fsub", m.op("fsub", half, low), f)
-    return m.op("fsub", m.op("fmul", e, m.number(_LN2[size][0])), rest)
+    return [m.op("fsub", m.op("fmul", e, m.number(_LN2[size][0])), rest)]
 
 
-_FUNCTIONS = {"sincos": _sincos, "log": _log}
+_FUNCTIONS = {"sincos": _Function(_sincos, _far, (SIN, COS)), "log": _Function(_log, _abnormal, (LOG,))}

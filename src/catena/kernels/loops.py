@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from catena.kernels.emit import Lanes, Writer
 
@@ -59,118 +59,129 @@ def single_function(core: str, inputs: Sequence[str], outputs: Sequence[str]) ->
 
 
 def batch_function(
-    core: str, inputs: Sequence[str], outputs: Sequence[str], lanes: Lanes, prologue: Sequence[str] = ()
+    core: str,
+    inputs: Sequence[str],
+    outputs: Sequence[str],
+    lanes: Lanes,
+    prologue: Sequence[str] = (),
+    one_row: Sequence[int] = (),
 ) -> str:
     """``batch``: W samples at a time, the last one repeated where there are fewer, in blocks ``[component][lane]``.
 
     ``inputs`` and ``outputs`` are the widths of the rows: numbers, or values that the lines of the ``prologue`` define.
+    Inputs whose numbers are in ``one_row`` have one row for all samples, which the function ``core`` gets as it is.
     """
     w = Writer()
     w.label("entry")
     w.lines += prologue
     w.put("%stop = add i64 %first, %count")
-    w.put("%final = sub i64 %stop, 1")
     rows_in, rows_out = pointers(w, "%inputs", len(inputs)), pointers(w, "%outputs", len(outputs))
     steps = strides(w, len(inputs))
     at, blocks = "%scratch", []
-    for width in (*inputs, *outputs):
-        blocks.append(at)
-        at = w.new(f"getelementptr {lanes.type}, ptr {at}, i64 {width}")
+    for i, width in enumerate((*inputs, *outputs)):
+        if i in one_row:
+            blocks.append(rows_in[i])
+        else:
+            blocks.append(at)
+            at = w.new(f"getelementptr {lanes.type}, ptr {at}, i64 {width}")
     loop = Counted(w, "group", "%stop", "%first", lanes.W)
-    chosen = samples(w, lanes.W, loop.i, "%final")
     for i, (row, stride, width) in enumerate(zip(rows_in, steps, inputs, strict=True)):
-        gather(w, f"in{i}", lanes, starts(w, row, chosen, stride, lanes), blocks[i], width)
+        if i not in one_row:
+            transpose(w, "gather", lanes, row, loop.i, "%stop", stride, blocks[i], width)
     arguments = ", ".join(f"ptr {block}" for block in blocks)
     w.put(f"call void @{core}{lanes.W}(ptr %context, {arguments}, ptr {at})")
     for i, (row, width) in enumerate(zip(rows_out, outputs, strict=True)):
-        scatter(w, f"out{i}", lanes, blocks[len(inputs) + i], starts(w, row, chosen, width, lanes), width)
+        transpose(w, "scatter", lanes, row, loop.i, "%stop", width, blocks[len(inputs) + i], width)
     loop.close()
     w.put("ret void")
-    return w.function(BATCH)
+    return "\n".join([*transposing_functions(lanes), w.function(BATCH)])
 
 
-def samples(w: Writer, W: int, first: str, final: str) -> list[str]:
-    """The sample that each lane computes: one after the other, but none behind the final one."""
-    chosen = []
-    for lane in range(W):
-        i = w.new(f"add i64 {first}, {lane}")
-        over = w.new(f"icmp sgt i64 {i}, {final}")
-        chosen.append(w.new(f"select i1 {over}, i64 {final}, i64 {i}"))
-    return chosen
-
-
-def starts(w: Writer, row: str, chosen: Sequence[str], stride: str, lanes: Lanes) -> list[str]:
-    """Where the rows of the lanes' samples start."""
-    offsets = [w.new(f"mul i64 {sample}, {stride}") for sample in chosen]
-    return [w.new(f"getelementptr {lanes.scalar}, ptr {row}, i64 {offset}") for offset in offsets]
-
-
-def gather(w: Writer, name: str, lanes: Lanes, rows: Sequence[str], block: str, width: str, ahead: str = "") -> None:
-    """Rows to a block ``[component][lane]``; rows ``ahead`` elements on are fetched into the cache meanwhile."""
-    T, scalar = lanes.type, lanes.scalar
-
-    def square(i: str) -> None:
-        places = _places(w, lanes, rows, i)
-        values = [w.new(f"load {T}, ptr {place}, align {lanes.dtype.itemsize}") for place in places]
-        for k, value in enumerate(_transposed(w, values, lanes)):
-            w.put(f"store {T} {value}, ptr {_component(w, lanes, block, i, k)}, align {lanes.size}")
-        for place in places if ahead else ():
-            line = w.new(f"getelementptr {scalar}, ptr {place}, i64 {ahead}")
-            w.put(f"call void @llvm.prefetch.p0(ptr {line}, i32 0, i32 3, i32 1)")
-
-    def column(i: str) -> None:
-        value = "poison"
-        for lane, place in enumerate(_places(w, lanes, rows, i)):
-            x = w.new(f"load {scalar}, ptr {place}")
-            value = x if lanes.W == 1 else w.new(f"insertelement {T} {value}, {scalar} {x}, i64 {lane}")
-        w.put(f"store {T} {value}, ptr {_component(w, lanes, block, i, 0)}, align {lanes.size}")
-
-    _squares_and_columns(w, name, lanes, width, square, column)
-
-
-def scatter(w: Writer, name: str, lanes: Lanes, block: str, rows: Sequence[str], width: str) -> None:
-    """A block ``[component][lane]`` to rows."""
-    T, scalar = lanes.type, lanes.scalar
-
-    def square(i: str) -> None:
-        places = [_component(w, lanes, block, i, k) for k in range(lanes.W)]
-        values = [w.new(f"load {T}, ptr {place}, align {lanes.size}") for place in places]
-        for place, value in zip(_places(w, lanes, rows, i), _transposed(w, values, lanes), strict=True):
-            w.put(f"store {T} {value}, ptr {place}, align {lanes.dtype.itemsize}")
-
-    def column(i: str) -> None:
-        value = w.new(f"load {T}, ptr {_component(w, lanes, block, i, 0)}, align {lanes.size}")
-        for lane, place in enumerate(_places(w, lanes, rows, i)):
-            x = value if lanes.W == 1 else w.new(f"extractelement {T} {value}, i64 {lane}")
-            w.put(f"store {scalar} {x}, ptr {place}")
-
-    _squares_and_columns(w, name, lanes, width, square, column)
-
-
-def _squares_and_columns(
-    w: Writer, name: str, lanes: Lanes, width: str, square: Callable[[str], None], column: Callable[[str], None]
+def transpose(
+    w: Writer, direction: str, lanes: Lanes, rows: str, sample: str, stop: str, stride: str, block: str, width: str
 ) -> None:
-    """W components at a time as far as they go, then one at a time."""
-    whole = "0"
-    if lanes.W > 1:
-        whole = str(int(width) & -lanes.W) if width.isdigit() else w.new(f"and i64 {width}, {-lanes.W}")
-        if whole != "0":
-            loop = Counted(w, f"{name}.squares", whole, "0", lanes.W)
-            square(loop.i)
-            loop.close()
-    if whole != width:
-        loop = Counted(w, f"{name}.columns", width, whole)
-        column(loop.i)
-        loop.close()
+    """Have rows, from a sample on but none from ``stop`` on, gathered into a block or a block scattered to them."""
+    offset = w.new(f"mul i64 {sample}, {stride}")
+    row = w.new(f"getelementptr {lanes.scalar}, ptr {rows}, i64 {offset}")
+    count = w.new(f"sub i64 {stop}, {sample}")
+    arguments = f"ptr {row}, i64 {stride}, i64 {count}, ptr {block}, i64 {width}"
+    w.put(f"call void @{direction}{lanes.W}({arguments})")
 
 
-def _places(w: Writer, lanes: Lanes, rows: Sequence[str], i: str) -> list[str]:
-    return [w.new(f"getelementptr {lanes.scalar}, ptr {row}, i64 {i}") for row in rows]
+def transposing_functions(lanes: Lanes) -> list[str]:
+    """``gatherW`` and ``scatterW(row, stride, count, block, width)``: rows to a block ``[component][lane]`` and back.
+
+    Lanes from ``count`` on stand for the last row as well.
+    """
+    return [_transposing(lanes, gathers) for gathers in (True, False)]
 
 
-def _component(w: Writer, lanes: Lanes, block: str, i: str, k: int) -> str:
-    index = i if k == 0 else w.new(f"add i64 {i}, {k}")
-    return w.new(f"getelementptr {lanes.type}, ptr {block}, i64 {index}")
+def _transposing(lanes: Lanes, gathers: bool) -> str:
+    """Squares of W rows and W components, the last two of which may overlap; single components in narrow rows."""
+    w, W = Writer(), lanes.W
+    name = f"{'gather' if gathers else 'scatter'}{W}"
+    w.label("entry")
+    w.put("%last = sub i64 %count, 1")
+    rows = [_row(w, lanes, lane) for lane in range(W)]
+    w.put(f"%narrow = icmp slt i64 %width, {W}")
+    w.put("br i1 %narrow, label %few, label %many")
+    w.label("many")
+    w.put(f"%end = sub i64 %width, {W}")
+    loop = Counted(w, "squares", "%end", "0", W)
+    _square(w, lanes, rows, loop.i, gathers)
+    loop.close()
+    _square(w, lanes, rows, "%end", gathers)
+    w.put("ret void")
+    w.label("few")
+    loop = Counted(w, "columns", "%width")
+    _column(w, lanes, rows, loop.i, gathers)
+    loop.close()
+    w.put("ret void")
+    return w.function(f"internal void @{name}(ptr %row, i64 %stride, i64 %count, ptr %block, i64 %width)")
+
+
+def _row(w: Writer, lanes: Lanes, lane: int) -> str:
+    """Where the row of a lane starts."""
+    if lane == 0:
+        return "%row"
+    over = w.new(f"icmp sgt i64 {lane}, %last")
+    offset = w.new(f"mul i64 {w.new(f'select i1 {over}, i64 %last, i64 {lane}')}, %stride")
+    return w.new(f"getelementptr {lanes.scalar}, ptr %row, i64 {offset}")
+
+
+def _square(w: Writer, lanes: Lanes, rows: Sequence[str], i: str, gathers: bool) -> None:
+    T, W = lanes.type, lanes.W
+    in_rows = [w.new(f"getelementptr {lanes.scalar}, ptr {row}, i64 {i}") for row in rows]
+    first = w.new(f"getelementptr {T}, ptr %block, i64 {i}")
+    in_block = [w.new(f"getelementptr {T}, ptr {first}, i64 {k}") for k in range(W)]
+    source, target = (in_rows, in_block) if gathers else (in_block, in_rows)
+    align = [lanes.dtype.itemsize, lanes.size] if gathers else [lanes.size, lanes.dtype.itemsize]
+    values = [w.new(f"load {T}, ptr {place}, align {align[0]}") for place in source]
+    for value, place in zip(_transposed(w, values, lanes), target, strict=True):
+        w.put(f"store {T} {value}, ptr {place}, align {align[1]}")
+
+
+def _column(w: Writer, lanes: Lanes, rows: Sequence[str], i: str, gathers: bool) -> None:
+    T, scalar = lanes.type, lanes.scalar
+    places = [w.new(f"getelementptr {scalar}, ptr {row}, i64 {i}") for row in rows]
+    in_block = w.new(f"getelementptr {T}, ptr %block, i64 {i}")
+    value = "poison" if gathers else w.new(f"load {T}, ptr {in_block}, align {lanes.size}")
+    for lane, place in enumerate(places):
+        if gathers:
+            x = w.new(f"load {scalar}, ptr {place}")
+            value = w.new(f"insertelement {T} {value}, {scalar} {x}, i64 {lane}")
+        else:
+            w.put(f"store {scalar} {w.new(f'extractelement {T} {value}, i64 {lane}')}, ptr {place}")
+    if gathers:
+        w.put(f"store {T} {value}, ptr {in_block}, align {lanes.size}")
+
+
+def copy(w: Writer, name: str, lanes: Lanes, source: str, target: str, width: int) -> None:
+    """Numbers from one place to another."""
+    loop = Counted(w, name, str(width))
+    places = [w.new(f"getelementptr {lanes.scalar}, ptr {base}, i64 {loop.i}") for base in (source, target)]
+    w.put(f"store {lanes.scalar} {w.new(f'load {lanes.scalar}, ptr {places[0]}')}, ptr {places[1]}")
+    loop.close()
 
 
 def _transposed(w: Writer, rows: Sequence[str], lanes: Lanes) -> list[str]:

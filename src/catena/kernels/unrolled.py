@@ -12,10 +12,10 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from catena.kernels.assembly import Allocation, Machine
+from catena.kernels.assembly import Allocation, Machine, Place
 from catena.kernels.elementary import HELPERS_IR, elementary_ir
 from catena.kernels.emit import Block, Lanes, Writer
-from catena.kernels.loops import BATCH, SINGLE, Counted, gather, pointers, samples, scatter, starts, strides
+from catena.kernels.loops import BATCH, SINGLE, Counted, copy, pointers, strides, transpose, transposing_functions
 from catena.kernels.memory import Memory
 from catena.kernels.portable import Portable
 from catena.kernels.program import Program, read
@@ -73,7 +73,6 @@ class _Kernel:
     """What code for W samples and code for one sample have in common."""
 
     name: str
-    part: int
 
     def __init__(
         self,
@@ -95,7 +94,7 @@ class _Kernel:
         self.code: _Code
         if target.assembles:
             machine = Machine(self.lanes.W, vector.dtype.itemsize, target.registers)
-            self.code = Allocation(program, orders, machine, memory.leaves, memory.wanted, memory.slots, self.part)
+            self.code = Allocation(program, orders, machine, memory.leaves, memory.wanted, memory.slots, self._part())
             self._repeat = 1 if machine.broadcasts else self.lanes.W
         else:
             self.code = Portable(program, orders, self.block, memory.leaves, memory.wanted, memory.slots)
@@ -103,6 +102,9 @@ class _Kernel:
         self.stages = [self.code.run(order, copies) for order, copies in zip(orders, memory.copies, strict=True)]
 
     def _lanes(self) -> Lanes:
+        raise NotImplementedError
+
+    def _part(self) -> int:
         raise NotImplementedError
 
     def _in_place(self) -> bool:
@@ -144,10 +146,13 @@ class _Kernel:
 class _Batch(_Kernel):
     """W samples at a time."""
 
-    name, part = "batch", PART
+    name = "batch"
 
     def _lanes(self) -> Lanes:
         return self.vector
+
+    def _part(self) -> int:
+        return PART
 
     def _in_place(self) -> bool:
         return False
@@ -164,8 +169,7 @@ class _Batch(_Kernel):
 
     def functions(self) -> list[str]:
         """Definitions for the module."""
-        self.block.declarations.add("declare void @llvm.prefetch.p0(ptr, i32, i32, i32)")
-        texts, count = [self.numbers()], 0
+        texts, count = [self.numbers(), *transposing_functions(self.lanes)], 0
         for stage, parts in enumerate(self.stages):
             calls = any(call.stage == stage for call in self.memory.calls)
             for part in [*parts, None] if calls else parts:
@@ -194,46 +198,54 @@ class _Batch(_Kernel):
         w, W = Writer(), self.lanes.W
         w.label("entry")
         w.put("%stop = add i64 %first, %count")
-        w.put("%final = sub i64 %stop, 1")
         rows_in, rows_out = pointers(w, "%inputs", len(self.widths_in)), pointers(w, "%outputs", len(self.widths_out))
         steps = strides(w, len(self.widths_in))
-        ahead = [w.new(f"mul i64 {step}, {self.tile * W}") for step in steps]
         tiles = Counted(w, "tiles", "%stop", "%first", self.tile * W)
         left = w.new(f"sub i64 %stop, {tiles.i}")
         blocks = w.new(f"udiv i64 {w.new(f'add i64 {left}, {W - 1}')}, {W}")
         over = w.new(f"icmp sgt i64 {blocks}, {self.tile}")
         blocks = w.new(f"select i1 {over}, i64 {self.tile}, i64 {blocks}")
         places = self.memory.arrays
-        loop = Counted(w, "in", blocks)
-        chosen = self._samples(w, tiles.i, loop.i)
-        for i, (row, step, width) in enumerate(zip(rows_in, steps, self.widths_in, strict=True)):
-            block = self._at(w, self._block_at(w, loop.i), places[i].at)
-            gather(w, f"in{i}", self.lanes, starts(w, row, chosen, step, self.lanes), block, str(width), ahead[i])
-        loop.close()
+        self._transpose(w, "gather", tiles.i, blocks, rows_in, steps, places, self.widths_in)
         for part in range(parts):
             w.put(f"call void @part{part}(ptr %scratch, i64 {blocks})")
-        loop = Counted(w, "out", blocks)
-        chosen = self._samples(w, tiles.i, loop.i)
-        for i, (row, width) in enumerate(zip(rows_out, self.widths_out, strict=True)):
-            block = self._at(w, self._block_at(w, loop.i), places[len(rows_in) + i].at)
-            scatter(w, f"out{i}", self.lanes, block, starts(w, row, chosen, str(width), self.lanes), str(width))
-        loop.close()
+        widths = [str(width) for width in self.widths_out]
+        self._transpose(w, "scatter", tiles.i, blocks, rows_out, widths, places[len(rows_in) :], self.widths_out)
         tiles.close()
         w.put("ret void")
         return w.function(BATCH)
 
-    def _samples(self, w: Writer, first: str, block: str) -> list[str]:
-        start = w.new(f"add i64 {first}, {w.new(f'mul i64 {block}, {self.lanes.W}')}")
-        return samples(w, self.lanes.W, start, "%final")
+    def _transpose(
+        self,
+        w: Writer,
+        direction: str,
+        first: str,
+        blocks: str,
+        rows: Sequence[str],
+        steps: Sequence[str],
+        places: Sequence[Place],
+        widths: Sequence[int],
+    ) -> None:
+        """Rows to the blocks of a tile, or back."""
+        loop = Counted(w, direction, blocks)
+        sample = w.new(f"add i64 {first}, {w.new(f'mul i64 {loop.i}, {self.lanes.W}')}")
+        base = self._block_at(w, loop.i)
+        for row, step, place, width in zip(rows, steps, places, widths, strict=False):
+            block = self._at(w, base, place.at)
+            transpose(w, direction, self.lanes, row, sample, "%stop", step, block, str(width))
+        loop.close()
 
 
 class _Single(_Kernel):
     """One sample. Arguments of calls stand side by side, so the functions for W samples take W of them at a time."""
 
-    name, part = "single", 0
+    name = "single"
 
     def _lanes(self) -> Lanes:
         return Lanes(self.vector.dtype, 1)
+
+    def _part(self) -> int:
+        return 0
 
     def _in_place(self) -> bool:
         return len(self.widths_in) + len(self.widths_out) <= POINTERS
@@ -249,13 +261,13 @@ class _Single(_Kernel):
             bases += [*rows_in, *rows_out]
         else:
             for i, (row, width) in enumerate(zip(rows_in, self.widths_in, strict=True)):
-                gather(w, f"in{i}", self.lanes, [row], places[i], str(width))
+                copy(w, f"in{i}", self.lanes, row, places[i], width)
         for stage, parts in enumerate(self.stages):
             for part in parts:
                 self.code.write(part, w, bases)
             self.calls(w, stage, "%scratch")
         if not self.memory.in_place:
             for i, (row, width) in enumerate(zip(rows_out, self.widths_out, strict=True)):
-                scatter(w, f"out{i}", self.lanes, places[len(rows_in) + i], [row], str(width))
+                copy(w, f"out{i}", self.lanes, places[len(rows_in) + i], row, width)
         w.put("ret void")
         return [self.numbers(), w.function(SINGLE)]
