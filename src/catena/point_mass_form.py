@@ -19,9 +19,9 @@ import numpy.typing as npt
 from catena.internal_coordinates import bend, distance, torsion
 from catena.model.joints import Continuous, Revolute, Universal
 from catena.model.tree import Tree
-from catena.partition import Blocks, Family, Partition, partition
 
 if TYPE_CHECKING:
+    from catena.partition import Blocks, Partition
     from catena.robot import Robot
 
 Array = npt.NDArray[Any]
@@ -82,6 +82,8 @@ class Polymer:
     """
 
     def __init__(self, robot: Robot) -> None:
+        from catena.partition import Family, partition  # brings in SciPy
+
         self.robot = robot
         tree = robot.tree
         n, parent = tree.n, tree.parent
