@@ -15,7 +15,7 @@ from catena.algorithms.inverse_matrix import INVERSE_MASS_MATRIX
 from catena.asking import is_rolled, quick
 from catena.errors import ShapeError, UnsupportedError
 from catena.mass_matrix_factors import BlockDiagonal, Factors, Upper
-from catena.mass_matrix_methods import DenseMethod, Method, UduMethod, dense, method_class
+from catena.mass_matrix_methods import METHODS, DenseMethod, Method, dense, method_class
 from catena.model.singular import check_leaves
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ class MassMatrix:
     Rotor inertias (armature) are part of M, of its inverse, determinant and factors, whatever the method.
     """
 
-    __slots__ = ("_kernel_shape", "_kind", "_made", "method", "q", "robot")
+    __slots__ = ("_kernel_shape", "_kind", "_made", "_quick", "method", "q", "robot")
     __array_ufunc__ = None
 
     def __init__(
@@ -49,26 +49,22 @@ class MassMatrix:
         shape: str | None = None,
     ) -> None:
         if type(q) is np.ndarray and q.dtype is _FLOAT64 and dtype is np.float64:
-            array = q.copy()
+            array, usual = q.copy(), shape is None and (method == "innovations" or method == "udu")
         else:
-            array = np.array(q, dtype)
+            array, usual = np.array(q, dtype), False
         if array.shape[-1:] != robot._q_shape:
             raise ShapeError(f"mass_matrix: q must have shape (..., {robot.nq}), got {array.shape}")
-        self.q: Array = array
         self.robot, self.method, self._kernel_shape = robot, method, shape
-        self._kind = method_class(method)
+        self.q: Array = array
+        self._kind = METHODS[method] if usual else method_class(method)
         self._made: Method | None = None
+        self._quick = robot._quick_questions if usual else None
 
     @property
     def _method(self) -> Method:
         if self._made is None:
             self._made = self._kind(self.robot, self.q, self.q.dtype, self._kernel_shape)
         return self._made
-
-    @property
-    def _quick(self) -> bool:
-        """Whether all is as usual, so that kernels can be called at once."""
-        return self._kernel_shape is None and self.q.dtype is _FLOAT64 and self._kind in (Method, UduMethod)
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -108,9 +104,13 @@ class MassMatrix:
 
     def logdet(self, *, out: Array | None = None) -> Any:
         """log det M, (...,). O(n)."""
+        if out is None and self._quick is not None:
+            found = self._quick.get("logdet")
+            if found is not None:
+                return found(self.q)
         self._check()
-        if out is None and self._quick:
-            return quick(self.robot, LOG_DETERMINANT)(self.q)
+        if self._quick is not None:
+            self._quick["logdet"] = quick(self.robot, LOG_DETERMINANT)
         return self._method.logdet(out)
 
     def logdet_gradient(self, *, out: Array | None = None) -> Array:
@@ -161,10 +161,14 @@ class MassMatrix:
 
     def inv(self, *, out: Array | None = None) -> Array:
         """M⁻¹ as an array, (..., nv, nv). O(n²) time and memory; `solve` needs neither."""
+        if out is None and self._quick is not None:
+            found = self._quick.get("inv")
+            if found is not None:
+                result: Array = found(self.q)
+                return result
         self._check()
-        if out is None and self._quick and not is_rolled(self.robot, None):
-            result: Array = quick(self.robot, INVERSE_MASS_MATRIX)(self.q)
-            return result
+        if self._quick is not None and not is_rolled(self.robot, None):
+            self._quick["inv"] = quick(self.robot, INVERSE_MASS_MATRIX)
         return self._method.inverse(out)
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array:

@@ -72,6 +72,11 @@ class Operational(Jacobians):
     def _q_shape(self) -> tuple[int]:
         return (self._robot.nq,)
 
+    @cached_property
+    def _quick_questions(self) -> dict[str, Callable[[Array], Any]]:
+        """What mass matrices of this robot have been asked, ready to be called with q."""
+        return {}
+
     def operational_inertia(
         self,
         q: npt.ArrayLike,
