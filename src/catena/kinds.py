@@ -99,7 +99,8 @@ class Function:
 
     `inputs` that a call may leave out are listed in `optional`, and then reach the algorithm as None. An output of a
     kind such as "dense:nv,nv" is a nested list of scalars, which only unrolled kernels can make. `regroup` and `choose`
-    say which lowering passes the algorithm can bear: see :func:`catena.model.lowered.lower`.
+    say which lowering passes the algorithm can bear: see :func:`catena.model.lowered.lower`. `shared` inputs are the
+    same for all samples of a call and come without leading dimensions; rolled kernels keep one copy of them.
     """
 
     name: str
@@ -109,6 +110,7 @@ class Function:
     optional: tuple[str, ...] = ()
     regroup: bool = True
     choose: bool = True
+    shared: tuple[str, ...] = ()
 
     @property
     def dense(self) -> bool:

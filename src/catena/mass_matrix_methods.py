@@ -7,14 +7,15 @@ often as it likes. Vectors lie along the last dimension and broadcast against th
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
-from catena.algorithms import determinant, fixman, fixman_determinant, innovations, udu
+from catena import fixman_method
+from catena.algorithms import determinant, innovations, udu
 from catena.algorithms.inverse_matrix import INVERSE_MASS_MATRIX
 from catena.asking import ask, delivered, is_rolled
 from catena.errors import SingularError, UnsupportedError
@@ -110,11 +111,11 @@ class Method:
 
     def __init__(self, robot: Robot, q: Array, dtype: np.dtype[Any], shape: str | None) -> None:
         self.robot, self.q, self.dtype, self.shape = robot, q, dtype, shape
+        self._dtype: Any = np.float64 if dtype == np.float64 else dtype
 
     def ask(self, function: Function, *arrays: Any, out: Any = None) -> Any:
         """Evaluate a function for the robot with this dtype and kernel shape."""
-        dtype = np.float64 if self.dtype == np.float64 else self.dtype
-        return ask(self.robot, function, *arrays, out=out, dtype=dtype, shape=self.shape)
+        return ask(self.robot, function, *arrays, out=out, dtype=self._dtype, shape=self.shape)
 
     @cached_property
     def factors(self) -> tuple[Array, Array]:
@@ -129,7 +130,10 @@ class Method:
 
     def solve(self, b: npt.ArrayLike, out: Array | None = None) -> Array:
         """M⁻¹ b."""
-        result: Array = self.ask(self.factorization.solve, self.q, *self.factors, b, out=out)
+        function = self.factorization.solve
+        if self.q.ndim == 1 and np.ndim(b) > 1 and is_rolled(self.robot, self.shape):
+            function = replace(function, name=f"{function.name}/shared", shared=("q", "G", "psi", "D"))
+        result: Array = self.ask(function, self.q, *self.factors, b, out=out)
         return result
 
     def root(self, z: npt.ArrayLike, out: Array | None = None) -> Array:
@@ -181,13 +185,11 @@ class FixmanMethod(Method):
 
     def solve(self, b: npt.ArrayLike, out: Array | None = None) -> Array:
         """M⁻¹ b."""
-        x, _ = self.ask(fixman.SOLVE, self.q, b, out=None if out is None else (out, None))
-        result: Array = x
-        return result
+        return fixman_method.solve(self.robot, self.q, b, out=out, dtype=self._dtype, shape=self.shape)
 
     def logdet(self, out: Array | None = None) -> Any:
         """log det M by Fixman's theorem."""
-        return self.ask(fixman_determinant.LOG_DETERMINANT, self.q, out=out)
+        return fixman_method.log_determinant(self.robot, self.q, out=out, dtype=self._dtype, shape=self.shape)
 
 
 class DenseMethod(Method):

@@ -54,7 +54,7 @@ def rolled_kernel(tree: Tree, function: Function, present: tuple[str, ...], dtyp
     layout = _layout(lowered, classes)
     inputs = {name: kind(k) for name, k in given.items()}
     outputs = {name: kind(k) for name, k in function.outputs.items()}
-    ir = rolled_ir(program, inputs, outputs, layout, host(), dtype)
+    ir = rolled_ir(program, inputs, outputs, layout, host(), dtype, function.shared)
     module = compile_cached(("rolled", ir), lambda: ir, ROLLED)
     context = _context(lowered, codes, program.columns, dtype)
     ports = [[Port(n, _shape(tree, k)) for n, k in arrays.items()] for arrays in (given, function.outputs)]

@@ -49,12 +49,17 @@ def rolled_ir(
     layout: Layout,
     target: Target,
     dtype: Any,
+    shared: Sequence[str] = (),
 ) -> str:
-    """The module: entry points ``batch`` and ``single`` as :mod:`catena.kernels.runtime` knows them."""
-    lanes = target.lanes(dtype)
-    sweeps = {W: _Sweeps(program, inputs, outputs, layout, target, dtype, W) for W in sorted({1, lanes})}
+    """The module: entry points ``batch`` and ``single`` as :mod:`catena.kernels.runtime` knows them.
+
+    Inputs that are ``shared`` have one row for all samples of a batch, and are not spread over lanes in memory.
+    """
+    lanes = target.lanes(dtype) * (2 if shared else 1)  # two registers at a time: a chain is bound by latency
+    sweeps = {W: _Sweeps(program, inputs, outputs, layout, target, dtype, W, shared) for W in sorted({1, lanes})}
     arrays = [*inputs.values(), *outputs.values()]
-    blocks = sum(layout.per_link(k) for k in arrays), sum(layout.fixed(k) for k in arrays)
+    spread = [k for name, k in inputs.items() if name not in shared] + list(outputs.values())
+    blocks = sum(layout.per_link(k) for k in spread), sum(layout.fixed(k) for k in spread)
     fields = dtype.itemsize * program.size
     sizes = [
         lanes * (fields + dtype.itemsize * (blocks[1] + len(arrays) * lanes)) + 64,
@@ -81,7 +86,8 @@ def rolled_ir(
     prologue = [*_prologue(), *[line for _, lines in widths for line in lines]]
     sizes_in, sizes_out = [[w for w, _ in part] for part in (widths[: len(inputs)], widths[len(inputs) :])]
     parts.append(single_function("sweeps", list(inputs), list(outputs)))
-    parts.append(batch_function("sweeps", sizes_in, sizes_out, Lanes(dtype, lanes), prologue))
+    one_row = [i for i, name in enumerate(inputs) if name in shared]
+    parts.append(batch_function("sweeps", sizes_in, sizes_out, Lanes(dtype, lanes), prologue, one_row))
     return "\n".join([*sorted(declarations), *parts, ""])
 
 
@@ -97,8 +103,10 @@ class _Sweeps:
         target: Target,
         dtype: Any,
         W: int,
+        shared: Sequence[str],
     ) -> None:
         self.program, self.inputs, self.outputs, self.layout = program, inputs, outputs, layout
+        self.shared = {f"in:{name}" for name in shared}
         self.target, self.dtype, self.W = target, dtype, W
         self.T, self.scalar = Lanes(dtype, W).type, Lanes(dtype, W).scalar
         self.align = dtype.itemsize * W
@@ -196,7 +204,8 @@ class _Sweeps:
         for prefix, arrays in (("in", self.inputs), ("out", self.outputs)):
             for array, kind in arrays.items():
                 index = starts[kind.per] if kind.width == 1 else w.new(f"mul i64 {starts[kind.per]}, {kind.width}")
-                here[f"{prefix}:{array}"] = self._at(f"%{prefix}.{array}", index)
+                element = self.scalar if f"{prefix}:{array}" in self.shared else None
+                here[f"{prefix}:{array}"] = self._at(f"%{prefix}.{array}", index, element)
         return here
 
     def _bodies(
@@ -250,12 +259,18 @@ class _Sweeps:
         if array == CARRY:
             return f"%{name}.c{carried.index(index)}"
         if array == CONST:
-            at = self._at(here[CONST], str(columns.index(index)), self.scalar)
-            value = self.w.new(f"load {self.scalar}, ptr {at}")
-            return value if self.W == 1 else self._splat(value)
+            return self._everywhere(here[CONST], columns.index(index))
         if array in (SELF, PARENT):
             return self._load(self._at(here[array], str(self.program.slots[index])))
-        return self._load(self._at(here[f"in:{array}"], str(index)))
+        place = f"in:{array}"
+        if place in self.shared:
+            return self._everywhere(here[place], index)
+        return self._load(self._at(here[place], str(index)))
+
+    def _everywhere(self, row: str, index: int) -> str:
+        """A number of a row of scalars, the same in all lanes."""
+        value = self.w.new(f"load {self.scalar}, ptr {self._at(row, str(index), self.scalar)}")
+        return value if self.W == 1 else self._splat(value)
 
     def _splat(self, value: str) -> str:
         first = self.w.new(f"insertelement {self.T} poison, {self.scalar} {value}, i64 0")
