@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import catena
 from catena import robots
-from catena.counting import FUNCTIONS
+from catena.functions import FUNCTIONS
 
 
 def main() -> None:

@@ -6,24 +6,22 @@ import mpmath
 import numpy as np
 
 import catena
-from catena import engine
-from catena.functions import FORWARD_DYNAMICS
 
 LENGTHS = (10, 50, 250)
+METHODS = ("innovations", "fd1", "fd2", "fd4", "two_sweep", "udu", "fixman")
 
 
 def main() -> None:
     mpmath.mp.dps = 50
     print("relative error of forward dynamics in float64, chains of random links")
-    print(f"{'links':>6}" + "".join(f"{method:>14}" for method in FORWARD_DYNAMICS))
+    print(f"{'links':>6}" + "".join(f"{method:>14}" for method in METHODS))
     for n in LENGTHS:
         robot = catena.random_tree(seed=n, n=n, joint_types="revolute", branching=0.0)
         rng = np.random.default_rng(n)
         q, v, tau = rng.standard_normal((3, n))
-        values = {"q": q, "v": v, "tau": tau}
-        exact = engine.evaluate(robot.tree, FORWARD_DYNAMICS["innovations"], values, scalar=mpmath.mpf)["a"]
+        exact = catena.evaluate(robot, "forward_dynamics", q, v, tau, scalar=mpmath.mpf)
         row = f"{n:6}"
-        for method in FORWARD_DYNAMICS:
+        for method in METHODS:
             found = robot.forward_dynamics(q, v, tau, method=method, shape="rolled")
             worst = max(abs(x - y) for x, y in zip(found.tolist(), exact, strict=True)) / max(map(abs, exact))
             row += f"{float(worst):14.1e}"
