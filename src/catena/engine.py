@@ -7,6 +7,7 @@ the readable reference.
 
 from __future__ import annotations
 
+import functools
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -28,6 +29,18 @@ UNROLLABLE = 250
 """Straight-line code for more links than this would take too long to make."""
 
 
+@functools.cache
+def prepare() -> None:
+    """Import what all kernels need. Robots ask for it when they are made.
+
+    LLVM's binding takes some 40 ms to import, most of the time that a first call would take with its machine code in
+    the disk cache; and `import catena` alone should not take that long.
+    """
+    from catena.kernels import build, fastcall, target  # noqa: F401
+
+    target.host()
+
+
 def kernel(
     robot: Robot,
     function: Function,
@@ -40,14 +53,16 @@ def kernel(
 
     ``present`` names the optional inputs that calls will give, ``shape`` forces "unrolled" or "rolled".
     """
-    shape = _shape_for(robot, function, shape)
-    key = (function.name, present, np.dtype(dtype).name, shape)
+    shape, dtype = _shape_for(robot, function, shape), np.dtype(dtype)
+    if dtype not in (np.float64, np.float32):
+        raise UnsupportedError(f"kernels compute in float64 or float32, not in {dtype.name}")
+    key = (function.name, present, dtype.name, shape)
     known: dict[tuple[Any, ...], Kernel] = robot.__dict__.setdefault("_kernels", {})
     if key not in known:
         from catena.kernels.build import rolled_kernel, unrolled_kernel
 
         build = unrolled_kernel if shape == "unrolled" else rolled_kernel
-        known[key] = build(robot.tree, function, present, np.dtype(dtype))
+        known[key] = build(robot.tree, function, present, dtype)
     return known[key]
 
 

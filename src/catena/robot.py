@@ -9,6 +9,7 @@ from typing import Any, NoReturn
 import numpy as np
 import numpy.typing as npt
 
+from catena import engine
 from catena.denoc import Denoc
 from catena.dynamics import Dynamics
 from catena.energetics import Energetics
@@ -38,6 +39,7 @@ class Robot(Description, Dynamics, Operational, Energetics, LinkDynamics, HasOpe
         if not isinstance(tree, Tree):
             raise ModelError(f"a Robot is made from a Tree, not from a {type(tree).__name__}; see catena.Builder")
         self.__dict__["tree"] = tree
+        engine.prepare()
 
     def neutral(self) -> Array:
         """The configuration in which every joint is at zero, (nq,)."""
