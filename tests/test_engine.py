@@ -161,5 +161,7 @@ def test_errors_name_what_is_wrong():
         robot.forward_dynamics([0, 0], [0, 0], [0, 0], method="magic")
     with pytest.raises(catena.UnsupportedError, match="kernel shape 'round'"):
         robot.forward_dynamics([0, 0], [0, 0], [0, 0], shape="round")
+    with pytest.raises(catena.UnsupportedError, match="float16"):
+        robot.forward_dynamics([0, 0], [0, 0], [0, 0], dtype=np.float16)
     with pytest.raises(catena.ShapeError, match="q"):
         robot.forward_dynamics([0, 0, 0], [0, 0], [0, 0])

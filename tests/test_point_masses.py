@@ -13,7 +13,7 @@ from catena.algorithms import innovations, point_mass
 from catena.functions import FORWARD_DYNAMICS
 from catena.internal_coordinates import angle, distance, torsion, turn
 from catena.model.lowered import lower
-from catena.partition import Family, partition
+from catena.fixman_partition import Family, partition
 from catena.planar_point_masses import planar_blocks
 from catena.sweeps import RealLinks
 

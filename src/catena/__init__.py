@@ -26,13 +26,17 @@ if TYPE_CHECKING:
     from catena.counting import count
     from catena.evaluation import evaluate
     from catena.expressions import symbolic
+    from catena.fixman_method import PrecisionWarning
+    from catena.fixman_partition import Family, partition
 
 __all__ = [
     "Builder",
     "CatenaError",
+    "Family",
     "LoadError",
     "MassMatrix",
     "ModelError",
+    "PrecisionWarning",
     "Robot",
     "ShapeError",
     "SingularError",
@@ -46,6 +50,7 @@ __all__ = [
     "get_threads",
     "load",
     "operators",
+    "partition",
     "planar_chain",
     "point_mass_chain",
     "random_tree",
@@ -55,7 +60,14 @@ __all__ = [
     "symbolic",
 ]
 
-_LATER = {"count": "counting", "evaluate": "evaluation", "symbolic": "expressions"}
+_LATER = {
+    "Family": "fixman_partition",
+    "PrecisionWarning": "fixman_method",
+    "count": "counting",
+    "evaluate": "evaluation",
+    "partition": "fixman_partition",
+    "symbolic": "expressions",
+}
 """What is imported when it is first asked for, to keep the import of the package quick: name -> module."""
 
 

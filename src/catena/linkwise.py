@@ -85,5 +85,9 @@ def _outputs(function: Function, links: RealLinks, result: Any) -> dict[str, tup
 
 
 def lowered_for(tree: Tree, function: Function) -> Lowered:
-    """The mechanism lowered as far as the function allows."""
-    return lower(tree, regroup=function.regroup, choose=function.choose)
+    """The mechanism lowered as far as the function allows, made once for a tree."""
+    known: dict[tuple[bool, bool], Lowered] = tree.__dict__.setdefault("_lowered", {})
+    passes = function.regroup, function.choose
+    if passes not in known:
+        known[passes] = lower(tree, regroup=function.regroup, choose=function.choose)
+    return known[passes]

@@ -21,7 +21,7 @@ from catena.model.joints import Continuous, Revolute, Universal
 from catena.model.tree import Tree
 
 if TYPE_CHECKING:
-    from catena.partition import Blocks, Partition
+    from catena.fixman_partition import Blocks, Partition
     from catena.robot import Robot
 
 Array = npt.NDArray[Any]
@@ -82,7 +82,7 @@ class Polymer:
     """
 
     def __init__(self, robot: Robot) -> None:
-        from catena.partition import Family, partition  # brings in SciPy
+        from catena.fixman_partition import Family, partition  # brings in SciPy
 
         self.robot = robot
         tree = robot.tree
