@@ -10,10 +10,10 @@ from scipy.integrate import quad
 import catena
 from catena import engine, fixman_method
 from catena.algorithms import innovations, point_mass
+from catena.fixman_partition import Family, partition
 from catena.functions import FORWARD_DYNAMICS
 from catena.internal_coordinates import angle, distance, torsion, turn
 from catena.model.lowered import lower
-from catena.fixman_partition import Family, partition
 from catena.planar_point_masses import planar_blocks
 from catena.sweeps import RealLinks
 

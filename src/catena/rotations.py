@@ -43,9 +43,7 @@ def axis_turn(axis: str, angle: npt.ArrayLike) -> Array:
 def euler_rotation(convention: str, angles: npt.ArrayLike) -> Array:
     """The rotation with Euler angles (..., 3) in one of the conventions :data:`EULER`, such as "ZXZ"."""
     a, angle = _euler(convention, angles)
-    return np.asarray(
-        axis_turn(a[0], angle[..., 0]) @ axis_turn(a[1], angle[..., 1]) @ axis_turn(a[2], angle[..., 2])
-    )
+    return np.asarray(axis_turn(a[0], angle[..., 0]) @ axis_turn(a[1], angle[..., 1]) @ axis_turn(a[2], angle[..., 2]))
 
 
 def euler_jacobian(convention: str, angles: npt.ArrayLike) -> Array:

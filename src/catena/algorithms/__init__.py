@@ -1,1 +1,1 @@
-"""One file for each formulation of the literature. An algorithm knows sweeps, fields and spatial algebra, nothing else."""
+"""One file for each formulation of the literature. Algorithms know sweeps, fields and spatial algebra, nothing else."""

@@ -177,10 +177,6 @@ def is_one(x: Scalar) -> bool:
 
 _STATE = {"q": "q", "v": "v", "tau": "v", "f_ext": "force"}
 
-FIXMAN = Function(
-    "forward_dynamics/fixman", forward_dynamics, _STATE, {"a": "v"}, optional=("f_ext",), regroup=False
-)
-REACTIONS = Function(
-    "reactions", reactions, _STATE, {"a": "v", "wrench": "force"}, optional=("f_ext",), regroup=False
-)
+FIXMAN = Function("forward_dynamics/fixman", forward_dynamics, _STATE, {"a": "v"}, optional=("f_ext",), regroup=False)
+REACTIONS = Function("reactions", reactions, _STATE, {"a": "v", "wrench": "force"}, optional=("f_ext",), regroup=False)
 SOLVE = Function("solve/fixman", solve, {"q": "q", "b": "v"}, {"x": "v", "wrench": "force"}, regroup=False)

@@ -59,9 +59,7 @@ def gather(links: Links, q: Field, b: Field, last: Field) -> tuple[Field, ...]:
         nu_tip[k] = _by_axis([D.inv @ e for e in eps_tip])
         P[k.parent] += phi[k].congruence(P[k] - U @ G[k].T)  # (4.5)
         z[k.parent] += phi[k] @ (z[k] + G[k] @ eps)  # (5.15)
-        T[k.parent] += Forces(
-            [phi[k] @ (column + G[k] @ e) for column, e in zip(T_k.columns, eps_tip, strict=True)]
-        )
+        T[k.parent] += Forces([phi[k] @ (column + G[k] @ e) for column, e in zip(T_k.columns, eps_tip, strict=True)])
         rows = Motions([Motion.of(list(row)) for row in zip(*eps_tip, strict=True)])
         Phi[k.parent] += Phi[k] + rows.weighted(D.inv)
         beta[k.parent] += beta[k] + rows @ nu[k]

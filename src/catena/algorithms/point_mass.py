@@ -114,9 +114,7 @@ _STATE = {"q": "q", "v": "v", "tau": "v", "f_ext": "force"}
 POINT_MASS = Function(
     "forward_dynamics/point_mass", forward_dynamics, _STATE, {"a": "v"}, optional=("f_ext",), regroup=False
 )
-TENSIONS = Function(
-    "tensions", tensions, _STATE, {"a": "v", "tension": "link"}, optional=("f_ext",), regroup=False
-)
+TENSIONS = Function("tensions", tensions, _STATE, {"a": "v", "tension": "link"}, optional=("f_ext",), regroup=False)
 SOLVE = Function("solve/point_mass", solve, {"q": "q", "b": "v"}, {"x": "v"}, regroup=False)
 LOG_DETERMINANT = Function(
     "log_determinant/point_mass", log_determinant, {"q": "q"}, {"log_determinant": "robot"}, regroup=False
