@@ -20,8 +20,8 @@ import catena
 from catena import engine
 from catena.algorithms import determinant, fixman, fixman_determinant, innovations, point_mass
 from catena.asking import quick
-from catena.parallel_chain import solve_in_pieces
-from catena.planar_point_masses import planar_blocks
+from catena.fixman.parallel_chain import solve_in_pieces
+from catena.fixman.planar_point_masses import planar_blocks
 
 SIZES = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 100, 200, 500, 1000, 2000)
 

@@ -8,8 +8,8 @@ from tests.helpers import placements
 from tests.mechanisms import ALL, relative
 
 import catena
-from catena.denoc import NaturalOrthogonalComplement
 from catena.errors import ShapeError
+from catena.questions.denoc import NaturalOrthogonalComplement
 
 TOLERANCE = 1e-11
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import catena
-from catena.parallel_chain import pattern_of, solve_in_pieces
+from catena.fixman.parallel_chain import pattern_of, solve_in_pieces
 
 
 def reference(robot: catena.Robot, q, b) -> np.ndarray:

@@ -8,13 +8,14 @@ import pytest
 from scipy.integrate import quad
 
 import catena
-from catena import engine, fixman_method
+from catena import engine
 from catena.algorithms import innovations, point_mass
-from catena.fixman_partition import Family, partition
+from catena.fixman import method as fixman_method
+from catena.fixman.internal_coordinates import angle, distance, torsion, turn
+from catena.fixman.partition import Family, partition
+from catena.fixman.planar_point_masses import planar_blocks
 from catena.functions import FORWARD_DYNAMICS
-from catena.internal_coordinates import angle, distance, torsion, turn
 from catena.model.lowered import lower
-from catena.planar_point_masses import planar_blocks
 from catena.sweeps import RealLinks
 
 extended = pytest.mark.skipif(np.finfo(np.longdouble).eps > 1e-18, reason="this machine has no extended precision")
@@ -246,7 +247,7 @@ def trimer(theta: float) -> np.ndarray:
 
 def free_coordinates(a, b, c):
     """Position, direction of the first bond, turn about it, angle: seven soft coordinates of a trimer."""
-    from catena.internal_coordinates import atan2
+    from catena.fixman.internal_coordinates import atan2
     from catena.scalars import sqrt
     from catena.spatial import Vec3
 

@@ -15,7 +15,7 @@ from catena.errors import (
     UnknownNameError,
     UnsupportedError,
 )
-from catena.fixman_potential import fixman_potential
+from catena.fixman.potential import fixman_potential
 from catena.kernels.threads import get_threads, set_threads
 from catena.load import load
 from catena.mass_matrix import MassMatrix
@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from catena.counting import count
     from catena.evaluation import evaluate
     from catena.expressions import symbolic
-    from catena.fixman_method import PrecisionWarning
-    from catena.fixman_partition import Family, partition
+    from catena.fixman.method import PrecisionWarning
+    from catena.fixman.partition import Family, partition
 
 __all__ = [
     "Builder",
@@ -61,11 +61,11 @@ __all__ = [
 ]
 
 _LATER = {
-    "Family": "fixman_partition",
-    "PrecisionWarning": "fixman_method",
+    "Family": "fixman.partition",
+    "PrecisionWarning": "fixman.method",
     "count": "counting",
     "evaluate": "evaluation",
-    "partition": "fixman_partition",
+    "partition": "fixman.partition",
     "symbolic": "expressions",
 }
 """What is imported when it is first asked for, to keep the import of the package quick: name -> module."""

@@ -10,19 +10,19 @@ import numpy as np
 import numpy.typing as npt
 
 from catena import engine
-from catena.denoc import Denoc
-from catena.dynamics import Dynamics
-from catena.energetics import Energetics
 from catena.errors import ModelError
-from catena.link_dynamics import LinkDynamics
 from catena.model import checks, edit
 from catena.model.configuration import Configurations, batch_shape
 from catena.model.description import Description
 from catena.model.merge import compose
 from catena.model.parts import JointPart
 from catena.model.tree import Frame, Tree
-from catena.operational import Operational
 from catena.operators.asking import HasOperators
+from catena.questions.denoc import Denoc
+from catena.questions.dynamics import Dynamics
+from catena.questions.energetics import Energetics
+from catena.questions.link_dynamics import LinkDynamics
+from catena.questions.operational import Operational
 
 Array = npt.NDArray[Any]
 

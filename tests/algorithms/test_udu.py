@@ -11,9 +11,9 @@ import catena
 from catena import engine
 from catena.algorithms import denoc, udu
 from catena.algorithms import reverse_gaussian_elimination as dense
-from catena.denoc import NaturalOrthogonalComplement
 from catena.functions import FORWARD_DYNAMICS, INVERSE_DYNAMICS, MASS_MATRIX
 from catena.kinds import Function
+from catena.questions.denoc import NaturalOrthogonalComplement
 
 TOLERANCE = 1e-11
 ACTIONS = {"U_times": udu.U_TIMES, "U_solve": udu.U_SOLVE, "Ut_times": udu.UT_TIMES, "Ut_solve": udu.UT_SOLVE}

@@ -13,9 +13,9 @@ import catena
 from catena import engine, linkwise
 from catena.algorithms import energy
 from catena.functions import BIAS, INVERSE_DYNAMICS, MASS_MATRIX
-from catena.jacobians import _function
 from catena.kinds import Function
 from catena.model.lowered import lower
+from catena.questions.jacobians import _function
 
 mujoco = pytest.importorskip("mujoco")
 from tests.peers.test_mujoco_kinematics import FILES, FREE, compiled, random_qpos  # noqa: E402, it needs MuJoCo

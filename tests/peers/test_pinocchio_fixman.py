@@ -11,7 +11,7 @@ from tests.peers.pinocchio_peer import Peer
 
 from catena import engine
 from catena.algorithms import fixman, fixman_determinant
-from catena.point_mass_form import without_inertia
+from catena.fixman.point_mass_form import without_inertia
 
 pin = pytest.importorskip("pinocchio")
 

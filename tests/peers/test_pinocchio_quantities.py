@@ -16,10 +16,10 @@ import pytest
 import catena
 from catena import engine, linkwise
 from catena.algorithms import coriolis, energy, inverse_matrix, kinematics
-from catena.jacobians import _function, place_of
 from catena.kinds import Function
 from catena.model.lowered import lower
 from catena.model.singular import unheld_leaves
+from catena.questions.jacobians import _function, place_of
 
 pin = pytest.importorskip("pinocchio")
 from tests.peers.pinocchio_peer import Peer  # noqa: E402, it needs Pinocchio

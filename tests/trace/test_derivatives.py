@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from catena.internal_coordinates import angle, atan2, bend, distance, torsion
+from catena.fixman.internal_coordinates import angle, atan2, bend, distance, torsion
 from catena.scalars import log, sincos, sqrt
 from catena.spatial import Vec3
 from catena.trace.derivatives import gradient, jacobian, tangents

@@ -6,7 +6,7 @@ one the absolute angle, with the row t = n turned by 90° over the length. Joint
 so joint torques add up to torques on links: β(k) = τ(k) − Σ τ(children). Nothing is singular at any angle, see errata.
 
 The same sweeps as for rigid bodies then close the lengths again. The banded form of the paper is in
-:mod:`catena.planar_point_masses`.
+:mod:`catena.fixman.planar_point_masses`.
 """
 
 from __future__ import annotations

@@ -20,8 +20,8 @@ SAVED = 2.0
 """How much further away the next use of a value that is in memory counts, when a register is to be vacated."""
 SOON = 8
 """A value in memory that is used again within this many operations is loaded if a register is free."""
-CUT_EARLY, CUT_LATE, CUT_AT = 0.75, 1.25, 3
-"""A part of the program ends between these multiples of its size, where so few values are in registers only."""
+SLACK = 0.2
+"""How much of its length a part may be shorter or longer."""
 
 NEW_LINE = "\\0A"
 MNEMONICS = {"add": "vadd", "sub": "vsub", "mul": "vmul", "div": "vdiv", "sqrt": "vsqrt"}
@@ -119,15 +119,13 @@ class Allocation:
 
     def run(self, order: Sequence[int], copies: Iterable[int] = ()) -> list[list[str]]:
         """The instructions of a stage, part by part; leaves among the wanted values are copied first."""
-        parts, since = [], 0
+        parts, cuts = [], self._cuts(order)
         for v in copies:
             self._copy(v)
-        for v in order:
-            if self.part and self._cut_here(since):
+        for i, v in enumerate(order):
+            if i in cuts:
                 parts.append(self._finish())
-                since = 0
             self.now += 1
-            since += 1
             self._compute(v)
         return [*parts, self._finish()]
 
@@ -137,10 +135,20 @@ class Allocation:
         arguments = ", ".join(f"ptr {pointer}" for pointer in pointers)
         w.put(f'call void asm sideeffect "{NEW_LINE.join(part)}", "{",".join(constraints)}"({arguments})')
 
-    def _cut_here(self, since: int) -> bool:
-        if since < CUT_EARLY * self.part:
-            return False
-        return since >= CUT_LATE * self.part or sum(v not in self.memory for v in self._where) <= CUT_AT
+    def _cuts(self, order: Sequence[int]) -> set[int]:
+        """Where parts of about the wanted size end: where few values are alive."""
+        count = max(1, round(len(order) / self.part)) if self.part else 1
+        size = len(order) / count
+        alive = [0] * (len(order) + 1)
+        last = {a: i for i, v in enumerate(order) for a in self.program.args[v]}
+        for i, v in enumerate(order):
+            alive[i + 1] += 1
+            alive[max(last.get(v, i), i) + 1] -= 1
+        for i in range(len(order)):
+            alive[i + 1] += alive[i]
+        reach = int(SLACK * size)
+        middles = [round(k * size) for k in range(1, count)]
+        return {min(range(m - reach, m + reach + 1), key=lambda i: (alive[i], abs(i - m))) for m in middles}
 
     def _finish(self) -> list[str]:
         """End a part: what is still needed goes to memory."""

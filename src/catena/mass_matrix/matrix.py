@@ -14,8 +14,8 @@ from catena.algorithms.energy import KINETIC_ENERGY
 from catena.algorithms.inverse_matrix import INVERSE_MASS_MATRIX
 from catena.asking import is_rolled, quick
 from catena.errors import ShapeError, UnsupportedError
-from catena.mass_matrix_factors import BlockDiagonal, Factors, Upper
-from catena.mass_matrix_methods import METHODS, DenseMethod, Method, dense, method_class
+from catena.mass_matrix.factors import BlockDiagonal, Factors, Upper
+from catena.mass_matrix.methods import METHODS, DenseMethod, Method, dense, method_class
 from catena.model.singular import check_leaves
 
 if TYPE_CHECKING:

@@ -53,7 +53,7 @@ class Dynamics:
             check_leaves(self._robot.tree)
             self.__dict__["_held"] = True
         if method == "fixman":
-            from catena import fixman_method  # brings in SciPy
+            from catena.fixman import method as fixman_method  # brings in SciPy
 
             forces = None if f_ext is None else wrenches(self._robot, f_ext)
             return fixman_method.forward_dynamics(self._robot, q, v, tau, forces, out=out, dtype=dtype, shape=shape)

@@ -19,8 +19,8 @@ from catena.algorithms.kinematics import (
 from catena.asking import ask, components, delivered, is_rolled, one_of, quick, stacked
 from catena.errors import ShapeError
 from catena.kinds import Function
-from catena.kinematics import Kinematics, Placements
 from catena.model.placement import snapped
+from catena.questions.kinematics import Kinematics, Placements
 from catena.spatial import Force, Mat3, Motion, Transform, Turn, Vec3
 from catena.spatial.pose import Pose
 from catena.wrenches import wrenches
@@ -36,7 +36,7 @@ class Jacobians(Kinematics):
     """Questions about one frame, given by name: a link, a link merged by a fixed joint, or the base.
 
     `point` moves its origin to a point of the body, (..., 3) in the frame's own axes. `frame`, `out` and `dtype` are as
-    in :class:`~catena.kinematics.Kinematics`.
+    in :class:`~catena.questions.kinematics.Kinematics`.
     """
 
     _jacobians: Mapping[tuple[str, str], Callable[[npt.ArrayLike], Array]] = {}

@@ -16,10 +16,10 @@ from catena.algorithms.inverse_matrix import INVERSE_MASS_MATRIX
 from catena.algorithms.kinematics import FRAMES, Place, UnrolledPlace
 from catena.asking import ask, components, delivered, is_rolled, one_of, stacked
 from catena.errors import ShapeError, SingularError
-from catena.jacobians import Jacobians, place_of
 from catena.kernels.fastcall import fast_call
-from catena.mass_matrix import MassMatrix
+from catena.mass_matrix.matrix import MassMatrix
 from catena.model.singular import check_leaves
+from catena.questions.jacobians import Jacobians, place_of
 from catena.spatial import Motion
 
 Array = npt.NDArray[Any]

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from catena.mass_matrix_methods import Method
+from catena.mass_matrix.methods import Method
 
 Array = npt.NDArray[Any]
 

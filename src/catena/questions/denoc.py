@@ -14,8 +14,8 @@ import numpy.typing as npt
 
 from catena.algorithms.denoc import POSES_AND_AXES
 from catena.asking import ask
-from catena.elimination import Elimination, eliminate
 from catena.errors import ShapeError
+from catena.questions.elimination import Elimination, eliminate
 
 if TYPE_CHECKING:
     from catena.robot import Robot

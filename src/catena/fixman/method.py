@@ -15,10 +15,10 @@ import numpy.typing as npt
 from catena.algorithms import determinant, fixman, fixman_determinant, point_mass
 from catena.asking import ask
 from catena.errors import SingularError, UnsupportedError
+from catena.fixman.point_mass_form import Polymer, is_planar, is_polymer, without_inertia
 from catena.functions import BIAS, MASS_MATRIX_TIMES
 from catena.kinds import Function
 from catena.model.tree import Tree
-from catena.point_mass_form import Polymer, is_planar, is_polymer, without_inertia
 
 if TYPE_CHECKING:
     from catena.robot import Robot

@@ -16,12 +16,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from catena.internal_coordinates import bend, distance, torsion
+from catena.fixman.internal_coordinates import bend, distance, torsion
 from catena.model.joints import Continuous, Revolute, Universal
 from catena.model.tree import Tree
 
 if TYPE_CHECKING:
-    from catena.fixman_partition import Blocks, Partition
+    from catena.fixman.partition import Blocks, Partition
     from catena.robot import Robot
 
 Array = npt.NDArray[Any]
@@ -82,7 +82,7 @@ class Polymer:
     """
 
     def __init__(self, robot: Robot) -> None:
-        from catena.fixman_partition import Family, partition  # brings in SciPy
+        from catena.fixman.partition import Family, partition  # brings in SciPy
 
         self.robot = robot
         tree = robot.tree

@@ -16,8 +16,8 @@ import numpy.typing as npt
 from scipy.sparse import csr_matrix, diags
 
 from catena.errors import ShapeError, SingularError
+from catena.fixman.sparse_solve import Factored, log_abs_determinant
 from catena.scalars import Scalar
-from catena.sparse_solve import Factored, log_abs_determinant
 from catena.spatial import Vec3
 from catena.trace.derivatives import jacobian
 from catena.trace.graph import Graph, Operand

@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from catena import fixman_method
 from catena.algorithms import determinant, innovations, udu
 from catena.algorithms.inverse_matrix import INVERSE_MASS_MATRIX
 from catena.asking import ask, delivered, is_rolled
 from catena.errors import SingularError, UnsupportedError
+from catena.fixman import method as fixman_method
 from catena.functions import MASS_MATRIX, MASS_MATRIX_TIMES
 from catena.kinds import Function
 from catena.spatial import Dofs, SmallSymmetric, small
