@@ -1,0 +1,132 @@
+"""Straight-line code for batches, in tiles of a few blocks of W samples.
+
+Rows are transposed into blocks ``[component][lane]``, each part of the code runs over the blocks of the tile, and the
+results are transposed back. Parts are short, so the processor works on the next block while results of the last one
+are still on their way. Between parts, the rows of the next tile are called into the cache.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from catena.kernels.emit import Writer
+from catena.kernels.loops import BATCH, Counted, pointers, strides, transpose, transposing_functions
+from catena.kernels.straight import Straight, Task
+
+PART = 120
+"""About how many operations make a part."""
+TILE_BYTES, TILE_BLOCKS = 2**16, 8
+"""A tile has no more blocks than these allow, but at least two."""
+LINE, AHEAD = 64, 2**15
+"""Bytes of a cache line, and the largest piece of an array that is called into the cache."""
+
+
+class _Array(NamedTuple):
+    """An input or output: the pointer to its first row, its stride, where a block of it is, and its width."""
+
+    rows: str
+    stride: str
+    place: int
+    width: int
+
+
+class Tiled(Straight):
+    """W samples at a time."""
+
+    name = "batch"
+
+    def __init__(self, task: Task) -> None:
+        super().__init__(task, task.target.lanes(task.dtype), PART, False)
+
+    @property
+    def blocks(self) -> int:
+        """How many blocks a tile has."""
+        return max(2, min(TILE_BLOCKS, TILE_BYTES // (self.slots * self.lanes.size)))
+
+    @property
+    def bytes(self) -> int:
+        """The size of scratch."""
+        return self.blocks * self.slots * self.lanes.size
+
+    def functions(self) -> list[str]:
+        """Definitions for the module."""
+        texts, count = [self.numbers(), *transposing_functions(self.lanes)], 0
+        for stage, parts in enumerate(self.stages):
+            called = any(call.stage == stage for call in self.memory.calls)
+            for part in [*parts, None] if called else parts:
+                texts.append(self._over_blocks(count, stage, part))
+                count += 1
+        return [*texts, self._entry(count)]
+
+    def _over_blocks(self, number: int, stage: int, part: Any) -> str:
+        """A function that runs a part, or if there is none the calls of a stage, for each block of a tile."""
+        w = Writer()
+        w.label("entry")
+        loop = Counted(w, "blocks", "%blocks")
+        block = self._block(w, loop.i)
+        if part is None:
+            self.calls(w, stage, block)
+        else:
+            self.code.write(part, w, [block, "@batch.numbers"])
+        loop.close()
+        w.put("ret void")
+        return w.function(f"internal void @part{number}(ptr %scratch, i64 %blocks)")
+
+    def _block(self, w: Writer, number: str) -> str:
+        return self.at(w, "%scratch", w.new(f"mul i64 {number}, {self.slots}"))
+
+    def _entry(self, parts: int) -> str:
+        w, W = Writer(), self.lanes.W
+        w.label("entry")
+        w.put("%stop = add i64 %first, %count")
+        inputs, outputs = self._arrays(w)
+        tiles = Counted(w, "tiles", "%stop", "%first", self.blocks * W)
+        left = w.new(f"sub i64 %stop, {tiles.i}")
+        blocks = w.new(f"udiv i64 {w.new(f'add i64 {left}, {W - 1}')}, {W}")
+        over = w.new(f"icmp sgt i64 {blocks}, {self.blocks}")
+        blocks = w.new(f"select i1 {over}, i64 {self.blocks}, i64 {blocks}")
+        self._transpose(w, "gather", tiles.i, blocks, inputs)
+        following = w.new(f"add i64 {tiles.i}, {self.blocks * W}")
+        ahead = self._lines(w, following, inputs, 0) + self._lines(w, tiles.i, outputs, 1)
+        for part in range(parts):
+            w.put(f"call void @part{part}(ptr %scratch, i64 {blocks})")
+            for start, offset, writes in ahead[part::parts]:
+                line = w.new(f"getelementptr i8, ptr {start}, i64 {offset}")
+                w.put(f"call void @llvm.prefetch.p0(ptr {line}, i32 {writes}, i32 3, i32 1)")
+        self._transpose(w, "scatter", tiles.i, blocks, outputs)
+        tiles.close()
+        w.put("ret void")
+        return w.function(BATCH)
+
+    def _arrays(self, w: Writer) -> tuple[list[_Array], list[_Array]]:
+        task, places = self.task, [place.at for place in self.memory.arrays]
+        count = len(task.inputs)
+        rows_in, rows_out = pointers(w, "%inputs", count), pointers(w, "%outputs", len(task.outputs))
+        steps_in, steps_out = strides(w, count), [str(width) for width in task.outputs]
+        return (
+            [_Array(*fields) for fields in zip(rows_in, steps_in, places[:count], task.inputs, strict=True)],
+            [_Array(*fields) for fields in zip(rows_out, steps_out, places[count:], task.outputs, strict=True)],
+        )
+
+    def _transpose(self, w: Writer, direction: str, first: str, blocks: str, arrays: Sequence[_Array]) -> None:
+        """Rows, from a sample on, to the blocks of a tile, or back."""
+        loop = Counted(w, direction, blocks)
+        sample = w.new(f"add i64 {first}, {w.new(f'mul i64 {loop.i}, {self.lanes.W}')}")
+        base = self._block(w, loop.i)
+        for array in arrays:
+            block = self.at(w, base, array.place)
+            transpose(w, direction, self.lanes, array.rows, sample, "%stop", array.stride, block, str(array.width))
+        loop.close()
+
+    def _lines(self, w: Writer, sample: str, arrays: Sequence[_Array], writes: int) -> list[tuple[str, int, int]]:
+        """Cache lines of a tile's rows, if these follow each other: where to count from, offset, whether to write."""
+        self.block.declarations.add("declare void @llvm.prefetch.p0(ptr, i32, i32, i32)")
+        lines: list[tuple[str, int, int]] = []
+        for array in arrays:
+            size = self.blocks * self.lanes.size * array.width
+            if size <= AHEAD:
+                offset = w.new(f"mul i64 {sample}, {array.stride}")
+                start = w.new(f"getelementptr {self.lanes.scalar}, ptr {array.rows}, i64 {offset}")
+                lines += [(start, at, writes) for at in range(0, size, LINE)]
+        return lines
