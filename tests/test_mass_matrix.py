@@ -251,3 +251,23 @@ def test_a_link_that_nothing_holds_is_named(question: str) -> None:
         getattr(M, question)()
     with pytest.raises(SingularError, match="'c'"):
         M.solve(np.zeros(2))
+
+
+def test_products_with_matrices_are_those_of_numpy() -> None:
+    robot = catena.random_tree(2, 5, joint_types=["revolute"], branching=0.3)
+    rng = np.random.default_rng(0)
+    for batch in ((), (3,)):
+        M = robot.mass_matrix(robot.random_configuration(rng, batch))
+        U, D = M.factors()
+        for k in (2, robot.nv, 7):
+            A = rng.standard_normal((*batch, robot.nv, k))
+            np.testing.assert_allclose(M @ A, np.asarray(M) @ A, atol=1e-12)
+            np.testing.assert_allclose(U @ A, U.dense() @ A, atol=1e-12)
+            np.testing.assert_allclose(U.T @ A, np.swapaxes(U.dense(), -1, -2) @ A, atol=1e-12)
+            np.testing.assert_allclose(D @ A, D.dense() @ A, atol=1e-12)
+            if k != robot.nv:
+                np.testing.assert_allclose(np.asarray(M) @ M.solve(A), A, atol=1e-9)
+        if not batch:
+            B = rng.standard_normal((4, robot.nv))
+            np.testing.assert_allclose(B @ M, B @ np.asarray(M), atol=1e-12)
+            np.testing.assert_allclose(M.times(B), B @ np.asarray(M), atol=1e-12)

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from catena import engine
-from catena.errors import UnsupportedError
+from catena.errors import ShapeError, UnsupportedError
 from catena.kinds import Function
 from catena.scalars import Scalar
 
@@ -50,6 +50,7 @@ def quick(robot: Robot, function: Function) -> Any:
 
 def is_rolled(robot: Robot, shape: str | None) -> bool:
     """Whether kernels of this robot are loops, which cannot make whole matrices."""
+    engine.check_shape(shape)
     return shape == "rolled" or (shape is None and robot.tree.n > engine.UNROLLED)
 
 
@@ -74,5 +75,8 @@ def delivered(result: Array, out: Array | None) -> Array:
     """The result, written to `out` if that is given."""
     if out is None:
         return result
+    if not isinstance(out, np.ndarray) or out.shape != result.shape:
+        given = out.shape if isinstance(out, np.ndarray) else type(out).__name__
+        raise ShapeError(f"out must be an array of shape {result.shape}, not {given}")
     out[...] = result
     return out

@@ -66,9 +66,14 @@ def kernel(
     return known[key]
 
 
-def _shape_for(robot: Robot, function: Function, shape: str | None) -> str:
+def check_shape(shape: str | None) -> None:
+    """Refuse a word that is not a shape of kernels."""
     if shape not in ("unrolled", "rolled", None):
         raise UnsupportedError(f"there is no kernel shape {shape!r}; expected 'unrolled', 'rolled' or None")
+
+
+def _shape_for(robot: Robot, function: Function, shape: str | None) -> str:
+    check_shape(shape)
     if shape == "rolled" and function.dense:
         raise UnsupportedError(f"{function.name} makes a whole matrix, which only unrolled kernels can")
     if shape is None:

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from catena.algorithms import determinant, fixman, fixman_determinant, point_mass
-from catena.asking import ask
+from catena.asking import ask, delivered
 from catena.errors import SingularError, UnsupportedError
 from catena.fixman.point_mass_form import Polymer, is_planar, is_polymer, without_inertia
 from catena.functions import BIAS, MASS_MATRIX_TIMES
@@ -108,7 +108,7 @@ def forward_dynamics(
     given = () if f_ext is None else (f_ext,)
     if isinstance(form, Polymer):
         bias = ask(robot, BIAS, q, v, *given, dtype=dtype, shape=shape, present=present)
-        return _delivered(solve(robot, q, np.asarray(tau) - bias, dtype=dtype, shape=shape), out)
+        return delivered(solve(robot, q, np.asarray(tau) - bias, dtype=dtype, shape=shape), out)
     if robot.tree.n >= LONG:
         solve(robot, q, tau, dtype=dtype, shape=shape)
     result: Array = ask(robot, form.forward, q, v, tau, *given, out=out, dtype=dtype, shape=shape, present=present)
@@ -145,7 +145,7 @@ def solve(
     x, error = _solved(robot, q, b, dtype, shape, robot.tree.n >= LONG)
     if error > max(TRUSTED, 1e3 * float(np.finfo(np.dtype(dtype)).eps)):
         _warn("the solution", error)
-    return _delivered(x, out)
+    return delivered(x, out)
 
 
 def log_determinant(
@@ -165,7 +165,7 @@ def log_determinant(
         error = _distance(value, ask(robot, determinant.LOG_DETERMINANT, q, dtype=dtype, shape=shape))
         if error > max(TRUSTED, 1e3 * float(np.finfo(np.dtype(dtype)).eps)):
             _warn("log det M", error)
-    return value if out is None else _delivered(np.asarray(value), out)
+    return value if out is None else delivered(np.asarray(value), out)
 
 
 def fixman_solution(robot: Robot, q: npt.ArrayLike, b: npt.ArrayLike) -> Solution:
@@ -235,10 +235,3 @@ def _warn(what: str, error: float) -> None:
         PrecisionWarning,
         stacklevel=3,
     )
-
-
-def _delivered(result: Array, out: Array | None) -> Array:
-    if out is None:
-        return result
-    out[...] = result
-    return out

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,6 +20,17 @@ class Factors(NamedTuple):
     D: BlockDiagonal
 
 
+def product(apply: Callable[[Array], Array], x: npt.ArrayLike, method: Method) -> Array:
+    """A matrix times x, where `apply` multiplies vectors (..., nv): x has such vectors, or is a matrix (..., nv, k).
+
+    It is a matrix, as for NumPy, if it has one dimension more than the configurations, and nv rows.
+    """
+    given = np.asarray(x)
+    if given.ndim == method.q.ndim + 1 and given.shape[-2] == method.robot.nv:
+        return np.moveaxis(apply(np.moveaxis(given, -1, 0)), 0, -1)
+    return apply(given)
+
+
 class Upper:
     """U, unit upper triangular, or its transpose, as an operator on vectors along the last dimension."""
 
@@ -33,8 +45,9 @@ class Upper:
         return Upper(self._method, not self._transposed)
 
     def __matmul__(self, x: npt.ArrayLike) -> Array:
-        """U x, or Uᵀ x, for vectors x, (..., nv). O(n)."""
-        return self._method.upper("transpose_times" if self._transposed else "times", x)
+        """U x, or Uᵀ x, for vectors x (..., nv) or a matrix (..., nv, k). O(n) for each vector."""
+        name = "transpose_times" if self._transposed else "times"
+        return product(lambda rows: self._method.upper(name, rows), x, self._method)
 
     def solve(self, b: npt.ArrayLike) -> Array:
         """U⁻¹ b, or U⁻ᵀ b, for vectors b, (..., nv). O(n)."""
@@ -60,8 +73,8 @@ class BlockDiagonal:
         return self
 
     def __matmul__(self, x: npt.ArrayLike) -> Array:
-        """D x for vectors x, (..., nv). O(n)."""
-        return self._method.blocks("times", x)
+        """D x for vectors x (..., nv) or a matrix (..., nv, k). O(n) for each vector."""
+        return product(lambda rows: self._method.blocks("times", rows), x, self._method)
 
     def solve(self, b: npt.ArrayLike) -> Array:
         """D⁻¹ b for vectors b, (..., nv). O(n)."""

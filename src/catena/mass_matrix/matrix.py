@@ -12,9 +12,9 @@ from catena.algorithms.determinant import LOG_DETERMINANT, LOG_DETERMINANT_GRADI
 from catena.algorithms.diagonals import DIAGONAL, INVERSE_DIAGONAL
 from catena.algorithms.energy import KINETIC_ENERGY
 from catena.algorithms.inverse_matrix import INVERSE_MASS_MATRIX
-from catena.asking import is_rolled, quick
+from catena.asking import delivered, is_rolled, quick
 from catena.errors import ShapeError, UnsupportedError
-from catena.mass_matrix.factors import BlockDiagonal, Factors, Upper
+from catena.mass_matrix.factors import BlockDiagonal, Factors, Upper, product
 from catena.mass_matrix.methods import METHODS, DenseMethod, Method, dense, method_class
 from catena.model.singular import check_leaves
 
@@ -31,8 +31,9 @@ class MassMatrix:
     """M(q) of one configuration or of a batch: multiply, solve, factor, take determinants, each in O(n).
 
     Made by `robot.mass_matrix(q)`. Vectors lie along the last dimension, as everywhere in Catena, and broadcast against
-    the batch of configurations: with q (nq,) and X (100, nv), `M @ X` and `M.solve(X)` take the 100 rows one by one;
-    with q (8192, nq) and x (8192, nv) they pair them up. What must be factored is factored once, when first needed.
+    the batch of configurations: with q (nq,) and X (100, nv), `M.times(X)` and `M.solve(X)` take the 100 rows one by
+    one; with q (8192, nq) and x (8192, nv) they pair them up. `M @ X` does as well, but where X has nv rows it is the
+    matrix product of NumPy. What must be factored is factored once, when first needed.
 
     Rotor inertias (armature) are part of M, of its inverse, determinant and factors, whatever the method.
     """
@@ -88,18 +89,26 @@ class MassMatrix:
         return self
 
     def __matmul__(self, x: npt.ArrayLike) -> Array:
-        """M x for vectors x, (..., nv)."""
-        return self._method.times(x)
+        """M x for a vector (nv,), a matrix (..., nv, k) as in NumPy, or vectors (..., nv) that go with those of q."""
+        return product(self._method.times, x, self._method)
 
-    __rmatmul__ = __matmul__
+    def __rmatmul__(self, x: npt.ArrayLike) -> Array:
+        """x M, for vectors x (..., nv): M is symmetric, so each row is multiplied."""
+        return self._method.times(x)
 
     def times(self, x: npt.ArrayLike, *, out: Array | None = None) -> Array:
         """M x for vectors x, (..., nv). O(n)."""
         return self._method.times(x, out)
 
     def solve(self, b: npt.ArrayLike, *, out: Array | None = None) -> Array:
-        """M⁻¹ b for vectors b, (..., nv). O(n), and less from the second call on."""
+        """M⁻¹ b for vectors b, (..., nv). O(n), and less from the second call on.
+
+        A matrix (..., nv, k) of right-hand sides in its columns, as `numpy.linalg.solve` has it, is taken for what it
+        is when k is not nv; give `b.T` where it is.
+        """
         self._check()
+        if np.shape(b)[-1:] != (self.robot.nv,) and np.ndim(b) == self.q.ndim + 1:
+            return delivered(product(self._method.solve, b, self._method), out)
         return self._method.solve(b, out)
 
     def logdet(self, *, out: Array | None = None) -> Any:

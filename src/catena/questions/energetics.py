@@ -162,7 +162,7 @@ class Energetics:
 
         That of the links; rotors that armature stands for turn in directions the model does not tell.
         """
-        one_of("point to take momenta about:", about, ABOUT)
+        one_of("momentum about", about, ABOUT)
         robot = self._robot
         if about == "base":
             return cast(Array, ask(robot, energy.MOMENTUM, q, v, out=out, dtype=dtype, shape=shape))
