@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from catena.errors import UnsupportedError
 from catena.kernels.target import Target
 from catena.trace.graph import Expr, Operand
 
@@ -139,6 +140,8 @@ class Block:
         if op == "log":
             self.functions.add("log")
             return w.new(f"call {T} @log{self.lanes.W}({T} {args[0]})")
+        if op not in ("sin", "cos"):
+            raise UnsupportedError(f"kernels cannot compute {op}")
         return self._trigonometric(op, args[0], w)
 
     def call(self, intrinsic: str, args: list[str], w: Writer) -> str:

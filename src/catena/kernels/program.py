@@ -12,6 +12,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from catena.errors import UnsupportedError
 from catena.trace.graph import LEAF, Expr, Operand, live
 
 FUSED = {(1, 1): "fmadd", (1, -1): "fmsub", (-1, 1): "fnmadd", (-1, -1): "fnmsub"}
@@ -90,7 +91,7 @@ class _Reader:
     def __init__(self) -> None:
         self.program = Program()
         self.known: dict[int, tuple[int, int]] = {}
-        self._numbers: dict[float, int] = {}
+        self._numbers: dict[tuple[float, float], int] = {}
         self._negatives: dict[int, int] = {}
         self._calls: dict[tuple[str, int], int] = {}
         self._results: dict[tuple[int, int], int] = {}
@@ -130,6 +131,8 @@ class _Reader:
             return self._add(FUSED[signs[0] * signs[1], signs[2]], *values), 1
         if node.op in ("mul", "div"):
             return self._add(node.op, *values), signs[0] * signs[1]
+        if node.op not in ("add", "sub"):
+            raise UnsupportedError(f"kernels cannot compute {node.op}")
         return self._sum(values[0], values[1], signs[0], signs[1] if node.op == "add" else -signs[1])
 
     def _sum(self, x: int, y: int, x_sign: int, y_sign: int) -> tuple[int, int]:
@@ -147,8 +150,8 @@ class _Reader:
         return self.program.add_leaf(leaf)
 
     def _number(self, x: float) -> int:
-        key = math.copysign(math.inf, x) if x == 0 else x  # to tell the zeros apart; infinities are not folded
-        if key not in self._numbers or math.isinf(x):
+        key = x, math.copysign(1.0, x)  # to tell the zeros apart
+        if key not in self._numbers:
             self._numbers[key] = self._leaf(Leaf("number", x), 0)
         return self._numbers[key]
 
