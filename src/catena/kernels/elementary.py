@@ -243,10 +243,11 @@ def _sincos(m: _Maker, x: str) -> list[str]:
     shifted = m.fma(x, m.number(2 / np.pi), magic)
     k = m.op("fsub", shifted, magic)
     r = x
-    for part in (_FUSED_PI_2 if m.fused else _SPLIT_PI_2)[size]:
+    *parts, last = (_FUSED_PI_2 if m.fused else _SPLIT_PI_2)[size]
+    for part in parts:
         r = m.fma(k, m.number(-part), r)
     z = m.op("fmul", r, r)
-    sine = m.fma(m.op("fmul", r, z), m.polynomial(z, _SINE[size]), r)
+    sine = m.fma(m.op("fmul", r, z), m.polynomial(z, _SINE[size]), m.fma(k, m.number(-last), r))
     cosine = m.fma(m.op("fmul", z, z), m.polynomial(z, _COSINE[size]), m.fma(z, m.number(-0.5), m.number(1.0)))
     quarters = m.cast(shifted, m.I)
     odd_sign = m.iop("shl", quarters, m.integer(8 * size - 1))

@@ -10,6 +10,8 @@ BATCH = (
     "dso_local void @batch(ptr %context, ptr %inputs, ptr %row_strides, ptr %outputs, ptr %scratch, "
     "i64 %first, i64 %count)"
 )
+INLINE = 12
+"""Rows of up to so many registers are transposed without a loop."""
 SINGLE = "dso_local void @single(ptr %context, ptr %inputs, ptr %outputs, ptr %scratch)"
 
 
@@ -104,6 +106,11 @@ def transpose(
     offset = w.new(f"mul i64 {sample}, {stride}")
     row = w.new(f"getelementptr {lanes.scalar}, ptr {rows}, i64 {offset}")
     count = w.new(f"sub i64 {stop}, {sample}")
+    if width.isdigit() and lanes.W <= int(width) <= INLINE * lanes.W:
+        every = _rows(w, lanes, row, stride, count)
+        for i in [*range(0, int(width) - lanes.W, lanes.W), int(width) - lanes.W]:
+            _square(w, lanes, every, block, str(i), direction)
+        return
     arguments = f"ptr {row}, i64 {stride}, i64 {count}, ptr {block}, i64 {width}"
     w.put(f"call void @{direction}{lanes.W}({arguments})")
 
@@ -113,46 +120,47 @@ def transposing_functions(lanes: Lanes) -> list[str]:
 
     Lanes from ``count`` on stand for the last row as well.
     """
-    return [_transposing(lanes, gathers) for gathers in (True, False)]
+    return [_transposing(lanes, direction) for direction in ("gather", "scatter")]
 
 
-def _transposing(lanes: Lanes, gathers: bool) -> str:
+def _transposing(lanes: Lanes, direction: str) -> str:
     """Squares of W rows and W components, the last two of which may overlap; single components in narrow rows."""
     w, W = Writer(), lanes.W
-    name = f"{'gather' if gathers else 'scatter'}{W}"
     w.label("entry")
-    w.put("%last = sub i64 %count, 1")
-    rows = [_row(w, lanes, lane) for lane in range(W)]
+    rows = _rows(w, lanes, "%row", "%stride", "%count")
     w.put(f"%narrow = icmp slt i64 %width, {W}")
     w.put("br i1 %narrow, label %few, label %many")
     w.label("many")
     w.put(f"%end = sub i64 %width, {W}")
     loop = Counted(w, "squares", "%end", "0", W)
-    _square(w, lanes, rows, loop.i, gathers)
+    _square(w, lanes, rows, "%block", loop.i, direction)
     loop.close()
-    _square(w, lanes, rows, "%end", gathers)
+    _square(w, lanes, rows, "%block", "%end", direction)
     w.put("ret void")
     w.label("few")
     loop = Counted(w, "columns", "%width")
-    _column(w, lanes, rows, loop.i, gathers)
+    _column(w, lanes, rows, loop.i, direction)
     loop.close()
     w.put("ret void")
-    return w.function(f"internal void @{name}(ptr %row, i64 %stride, i64 %count, ptr %block, i64 %width)")
+    arguments = "ptr %row, i64 %stride, i64 %count, ptr %block, i64 %width"
+    return w.function(f"internal void @{direction}{W}({arguments})")
 
 
-def _row(w: Writer, lanes: Lanes, lane: int) -> str:
-    """Where the row of a lane starts."""
-    if lane == 0:
-        return "%row"
-    over = w.new(f"icmp sgt i64 {lane}, %last")
-    offset = w.new(f"mul i64 {w.new(f'select i1 {over}, i64 %last, i64 {lane}')}, %stride")
-    return w.new(f"getelementptr {lanes.scalar}, ptr %row, i64 {offset}")
+def _rows(w: Writer, lanes: Lanes, row: str, stride: str, count: str) -> list[str]:
+    """Where the rows of the lanes start: one after the other, the last one again where there are no more."""
+    last = w.new(f"sub i64 {count}, 1")
+    rows = [row]
+    for lane in range(1, lanes.W):
+        over = w.new(f"icmp sgt i64 {lane}, {last}")
+        offset = w.new(f"mul i64 {w.new(f'select i1 {over}, i64 {last}, i64 {lane}')}, {stride}")
+        rows.append(w.new(f"getelementptr {lanes.scalar}, ptr {row}, i64 {offset}"))
+    return rows
 
 
-def _square(w: Writer, lanes: Lanes, rows: Sequence[str], i: str, gathers: bool) -> None:
-    T, W = lanes.type, lanes.W
+def _square(w: Writer, lanes: Lanes, rows: Sequence[str], block: str, i: str, direction: str) -> None:
+    T, W, gathers = lanes.type, lanes.W, direction == "gather"
     in_rows = [w.new(f"getelementptr {lanes.scalar}, ptr {row}, i64 {i}") for row in rows]
-    first = w.new(f"getelementptr {T}, ptr %block, i64 {i}")
+    first = w.new(f"getelementptr {T}, ptr {block}, i64 {i}")
     in_block = [w.new(f"getelementptr {T}, ptr {first}, i64 {k}") for k in range(W)]
     source, target = (in_rows, in_block) if gathers else (in_block, in_rows)
     align = [lanes.dtype.itemsize, lanes.size] if gathers else [lanes.size, lanes.dtype.itemsize]
@@ -161,8 +169,8 @@ def _square(w: Writer, lanes: Lanes, rows: Sequence[str], i: str, gathers: bool)
         w.put(f"store {T} {value}, ptr {place}, align {align[1]}")
 
 
-def _column(w: Writer, lanes: Lanes, rows: Sequence[str], i: str, gathers: bool) -> None:
-    T, scalar = lanes.type, lanes.scalar
+def _column(w: Writer, lanes: Lanes, rows: Sequence[str], i: str, direction: str) -> None:
+    T, scalar, gathers = lanes.type, lanes.scalar, direction == "gather"
     places = [w.new(f"getelementptr {scalar}, ptr {row}, i64 {i}") for row in rows]
     in_block = w.new(f"getelementptr {T}, ptr %block, i64 {i}")
     value = "poison" if gathers else w.new(f"load {T}, ptr {in_block}, align {lanes.size}")
