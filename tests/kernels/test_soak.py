@@ -58,7 +58,12 @@ def test_memory_does_not_grow(kernel, way):
     a, x = np.ones((1000, 1)), np.ones((1000, N))
     for _ in range(count // 10):
         call(fast, kernel, a, x)
-    before = resident()
-    for _ in range(count):
-        call(fast, kernel, a, x)
-    assert resident() - before < 2**20
+    grown = []
+    for _ in range(3):  # an allocator may settle once more; what leaks grows every time
+        before = resident()
+        for _ in range(count):
+            call(fast, kernel, a, x)
+        grown.append(resident() - before)
+        if grown[-1] < 2**20:
+            break
+    assert min(grown) < 2**20

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import mpmath
 import numpy as np
 import pytest
 
@@ -115,3 +116,20 @@ def test_regrouping_spares_a_parent_with_little_inertia():
     builder.revolute("c", "hair", "tip", axis=(0, 1, 0), position=(0.1, 0.1, 0))
     constants = lower(builder.build().tree).constants
     assert constants["m"][2] > 0, "the tip keeps its mass"
+
+
+def test_digits_survive_near_gimbal_lock():
+    """Three joints without mass between them, two axes almost in line: D is tiny, and must still be right."""
+    builder = (
+        catena.Builder("hip").link("a").link("b").link("thigh", mass=3.0, com=(0, 0, -0.2), inertia=(0.1, 0.1, 0.01))
+    )
+    builder.revolute("z", "base", "a", axis="z").revolute("x", "a", "b", axis="x").revolute("y", "b", "thigh", axis="y")
+    robot = builder.build()
+    q, v, tau = np.array([0.3, np.pi / 2 - 1e-4, 0.2]), np.array([0.1, 0.2, -0.3]), np.array([1.0, -2.0, 0.5])
+    values = {"q": q, "v": v, "tau": tau}
+    with mpmath.workdps(50):
+        exact = next(iter(evaluate(robot.tree, FD4, values, mpmath.mpf).values())).astype(float)
+    for passes in (False, True):
+        function = with_passes(FD4, regroup=passes, choose=passes)
+        found = next(iter(evaluate(robot.tree, function, values).values())).astype(float)
+        assert np.abs(found - exact).max() < 1e-11 * np.abs(exact).max()

@@ -78,8 +78,17 @@ class TurnAbout:
     def _symmetric(self, S: Sym3) -> Sym3:
         c, s = self.c, self.s
         ii, ij, ik, jj, jk, kk = S.cycle(self.axis)
-        w = s * (ii - jj) + c * (ij + ij)
-        return Sym3.from_cycle(self.axis, ii - s * w, c * w - ij, c * ik - s * jk, jj + s * w, s * ik + c * jk, kk)
+        tips = (c * ik - s * jk, s * ik + c * jk)
+        if is_zero(jj) and is_zero(
+            ij
+        ):  # what a joint leaves free: no sums, so no digits are lost where c or s is small
+            plane = (c * c * ii, s * c * ii, s * s * ii)
+        elif is_zero(ii) and is_zero(ij):
+            plane = (s * s * jj, -(s * c * jj), c * c * jj)
+        else:
+            w = s * (ii - jj) + c * (ij + ij)
+            plane = (ii - s * w, c * w - ij, jj + s * w)
+        return Sym3.from_cycle(self.axis, plane[0], plane[1], tips[0], plane[2], tips[1], kk)
 
     def _general(self, A: Mat3) -> Mat3:
         c, s = self.c, self.s
