@@ -81,7 +81,7 @@ class TurnAbout:
         tips = (c * ik - s * jk, s * ik + c * jk)
         if is_zero(jj) and is_zero(
             ij
-        ):  # what a joint leaves free: no sums, so no digits are lost where c or s is small
+        ):  # what a joint leaves free: no sums, no digits lost where c or s is small
             plane = (c * c * ii, s * c * ii, s * s * ii)
         elif is_zero(ii) and is_zero(ij):
             plane = (s * s * jj, -(s * c * jj), c * c * jj)
