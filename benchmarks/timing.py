@@ -5,19 +5,30 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping
 
+TURN = 0.02
+"""Seconds that a turn takes at least."""
+
 
 def best(candidates: Mapping[str, Callable[[], object]], seconds: float = 1.0, repeats: int = 1) -> dict[str, float]:
-    """Seconds for one call of each candidate: the best of its turns. Each turn is `repeats` calls; all take turns."""
-    for run in candidates.values():
+    """Seconds for one call of each candidate: the best of its turns, which all take in rotation.
+
+    A turn is `repeats` calls, or as many more as fill :data:`TURN`, so that a quick candidate does not find every cache
+    filled by a slow one each time.
+    """
+    counts = {}
+    for name, run in candidates.items():
         run()
+        begin = time.perf_counter()
+        run()
+        counts[name] = max(repeats, int(TURN / max(time.perf_counter() - begin, 1e-9)))
     times = dict.fromkeys(candidates, float("inf"))
     start, turns = time.perf_counter(), 0
     while turns < 5 or time.perf_counter() - start < seconds * len(candidates):
         for name, run in candidates.items():
             begin = time.perf_counter()
-            for _ in range(repeats):
+            for _ in range(counts[name]):
                 run()
-            times[name] = min(times[name], (time.perf_counter() - begin) / repeats)
+            times[name] = min(times[name], (time.perf_counter() - begin) / counts[name])
         turns += 1
     return times
 
