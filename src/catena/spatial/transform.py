@@ -79,9 +79,7 @@ class TurnAbout:
         c, s = self.c, self.s
         ii, ij, ik, jj, jk, kk = S.cycle(self.axis)
         tips = (c * ik - s * jk, s * ik + c * jk)
-        if is_zero(jj) and is_zero(
-            ij
-        ):  # what a joint leaves free: no sums, no digits lost where c or s is small
+        if is_zero(jj) and is_zero(ij):  # what a joint leaves free: no sums, no digits lost where c or s is small
             plane = (c * c * ii, s * c * ii, s * s * ii)
         elif is_zero(ii) and is_zero(ij):
             plane = (s * s * jj, -(s * c * jj), c * c * jj)
