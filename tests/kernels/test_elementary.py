@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import math
+from fractions import Fraction
 
 import mpmath
 import numpy as np
@@ -69,6 +70,34 @@ def test_sine_and_cosine_are_right_to_one_and_a_half_units_in_the_last_place(tar
         exact = [mpmath.mpf(float(a)) for a in x]
         assert ulps(sine, [mpmath.sin(a) for a in exact]) < 1.5, name
         assert ulps(cosine, [mpmath.cos(a) for a in exact]) < 1.5, name
+
+
+def _nearest_to_multiples_of_a_quarter(multiples: range, count: int) -> np.ndarray:
+    """The doubles x = k π/2 (1 + tiny) with the least distance from k π/2, beside the spacing of doubles there."""
+    bits = 220
+    quarter = int(mpmath.nint(mpmath.ldexp(mpmath.pi / 2, bits)))
+    found = []
+    for k in multiples:
+        x = quarter * k / 2**bits
+        distance = abs(Fraction(x) - Fraction(quarter * k, 2**bits))
+        found.append((float(distance) / math.ulp(x), x))
+    return np.array([x for _, x in sorted(found)[:count]])
+
+
+@pytest.mark.parametrize("target", ["host", "no FMA"])
+def test_the_worst_cancellation_costs_no_digits(target):
+    with mpmath.workdps(80):
+        x = np.concatenate(
+            [
+                _nearest_to_multiples_of_a_quarter(range(1, 8000), 60),
+                _nearest_to_multiples_of_a_quarter(range(300_000, 308_000), 60),
+            ]
+        )
+        exact = [mpmath.mpf(a) for a in x.tolist()]
+        sine, cosine, _ = evaluate(target, "float64", x)
+        assert min(np.abs(sine).min(), np.abs(cosine).min()) < 1e-15
+        assert ulps(sine, [mpmath.sin(a) for a in exact]) < 1.5
+        assert ulps(cosine, [mpmath.cos(a) for a in exact]) < 1.5
 
 
 @pytest.mark.parametrize("real", REAL)
