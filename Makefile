@@ -27,7 +27,7 @@ docs: .venv/.docs
 $(BIN)/python:
 	@test -n "$(PYTHON)" || { echo "Catena needs Python 3.10 or newer with venv and pip (Debian: apt install python3-venv)." >&2; exit 1; }
 	$(PYTHON) -m venv .venv
-	.venv/bin/python -m pip install --quiet --disable-pip-version-check --upgrade pip  # that of Python 3.10 takes hours
+	.venv/bin/python -m pip install --quiet --disable-pip-version-check --upgrade pip  # old ones search for many minutes
 
 .venv/.demo: pyproject.toml | $(BIN)/python
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e .
