@@ -217,7 +217,7 @@ def test_methods_of_robot(name: str, base: str) -> None:
         for i in both:
             close(robot.jacobian(q, tip, frame=frame)[i], J)
             close(robot.jacobian_times(q, tip, v, frame=frame)[i], J @ v[0])
-            close(robot.jacobian_dot_v(q, v, tip, frame=frame)[i], rate @ v[0])
+            close(robot.jacobian_dot_v(q, tip, v, frame=frame)[i], rate @ v[0])
             close(robot.link_velocities(q, v, frame)[i], theirs.velocities(frame))
             close(robot.link_accelerations(q, v, a, frame)[i], theirs.accelerations(frame))
     M = robot.mass_matrix(q)

@@ -141,8 +141,8 @@ class Jacobians(Kinematics):
     def jacobian_dot_v(
         self,
         q: npt.ArrayLike,
-        v: npt.ArrayLike,
         link: str,
+        v: npt.ArrayLike,
         point: npt.ArrayLike | None = None,
         frame: str = "link",
         *,
