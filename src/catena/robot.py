@@ -16,6 +16,7 @@ from catena.model.configuration import Configurations, batch_shape
 from catena.model.description import Description
 from catena.model.merge import compose
 from catena.model.parts import JointPart
+from catena.model.reference import LinkLike, link_name
 from catena.model.tree import Frame, Tree
 from catena.operators.asking import HasOperators
 from catena.questions.denoc import Denoc
@@ -74,24 +75,26 @@ class Robot(Description, Dynamics, Operational, Energetics, LinkDynamics, HasOpe
         """The same robot under another gravity: 3 numbers in the base's frame, m/s²."""
         return type(self)(edit.with_gravity(self.tree, gravity))
 
-    def subtree(self, link: str) -> Robot:
+    def subtree(self, link: LinkLike) -> Robot:
         """`link` and all that hangs on it, with the joint that carries it, on a fixed base in place of its parent.
 
         Gravity keeps its numbers, now in the frame of that parent.
         """
-        return self if link == self.base_name else type(self)(edit.subtree(self.tree, self.link_index(link)))
+        if isinstance(link, str) and link == self.base_name:
+            return self
+        return type(self)(edit.subtree(self.tree, self.link_index(link)))
 
-    def locked(self, positions: Mapping[str, npt.ArrayLike]) -> Robot:
-        """The robot with some joints frozen: `{joint: value}`, one number or one per coordinate.
+    def locked(self, positions: Mapping[Any, npt.ArrayLike]) -> Robot:
+        """The robot with some joints frozen: `{joint: value}`, by name or number, one value or one per coordinate.
 
         The links they carry are merged into their parents and stay as frames.
         """
-        return type(self)(edit.locked(self.tree, {self.joint_index(name): q for name, q in positions.items()}))
+        return type(self)(edit.locked(self.tree, {self.joint_index(joint): q for joint, q in positions.items()}))
 
     def attach(
         self,
         other: Robot,
-        link: str,
+        link: LinkLike,
         rotation: npt.ArrayLike | None = None,
         position: npt.ArrayLike = (0.0, 0.0, 0.0),
         prefix: str = "",
@@ -100,11 +103,10 @@ class Robot(Description, Dynamics, Operational, Energetics, LinkDynamics, HasOpe
 
         `rotation` (3x3) and `position` place that base in the link's frame; `prefix` goes before `other`'s names.
         """
-        bolt = JointPart(
-            f"attaching {other.name}", "fixed", link, "", np.eye(3) if rotation is None else rotation, position
-        )
+        name, turned = link_name(self.tree, link), np.eye(3) if rotation is None else rotation
+        bolt = JointPart(f"attaching {other.name}", "fixed", name, "", turned, position)
         turn, shift = checks.joint_placements([bolt])
-        at = self.frame(link)
+        at = self.frame(name)
         place = Frame(at.link, *compose((at.rotation, at.position), (turn[0], shift[0])))
         return type(self)(edit.attached(self.tree, other.tree, place, prefix))
 

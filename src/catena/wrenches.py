@@ -1,4 +1,4 @@
-"""External wrenches as users give them: an array over all links, or a mapping from names of links and frames."""
+"""External wrenches as users give them: an array over all links, or a mapping from links and frames."""
 
 from __future__ import annotations
 
@@ -14,21 +14,22 @@ if TYPE_CHECKING:
     from catena.robot import Robot
 
 Array = npt.NDArray[Any]
+Wrenches = npt.ArrayLike | Mapping[Any, npt.ArrayLike] | None
+"""Wrenches on links: (..., links, 6) in link frames, or by link (see :data:`catena.model.reference.LinkLike`)."""
 
 
-def wrenches(robot: Robot, f_ext: npt.ArrayLike | Mapping[str, npt.ArrayLike]) -> Any:
+def wrenches(robot: Robot, f_ext: npt.ArrayLike | Mapping[Any, npt.ArrayLike]) -> Any:
     """Wrenches (moment, force) on every link, (..., links, 6), each in its link's frame.
 
-    A mapping gives them by name: those on a frame, a link merged by a fixed joint, are carried to the link it is fixed
-    to. What acts on the base does nothing.
+    A mapping gives them by link: name, number or LinkView. Those on a frame, a link merged by a fixed joint, are
+    carried to the link it is fixed to; what acts on the base does nothing.
     """
     if not isinstance(f_ext, Mapping):
         return f_ext
-    given = {name: _wrench(name, value) for name, value in f_ext.items()}
-    batch = np.broadcast_shapes(*[w.shape[:-1] for w in given.values()])
+    given = [(robot.frame(link), _wrench(link, value)) for link, value in f_ext.items()]
+    batch = np.broadcast_shapes(*[wrench.shape[:-1] for _, wrench in given])
     total = np.zeros((*batch, robot.tree.n, 6))
-    for name, wrench in given.items():
-        frame = robot.frame(name)
+    for frame, wrench in given:
         if frame.link >= 0:
             total[..., frame.link, :] += carried(wrench, frame.rotation, frame.position)
     return total
@@ -40,8 +41,8 @@ def carried(wrench: Array, rotation: Array, position: Array) -> Array:
     return np.concatenate([moment + np.cross(position, force), force], axis=-1)
 
 
-def _wrench(name: str, value: npt.ArrayLike) -> Array:
+def _wrench(link: object, value: npt.ArrayLike) -> Array:
     wrench = np.asarray(value, dtype=float)
     if wrench.shape[-1:] != (6,):
-        raise ShapeError(f"the wrench on {name!r} must have six numbers (moment, force), not shape {wrench.shape}")
+        raise ShapeError(f"the wrench on {link!r} must have six numbers (moment, force), not shape {wrench.shape}")
     return wrench

@@ -12,6 +12,7 @@ import numpy.typing as npt
 from catena.errors import UnknownNameError
 from catena.model import describe
 from catena.model.names import Names
+from catena.model.reference import JointLike, LinkLike, joint_name, link_name
 from catena.model.tree import Frame, Tree
 from catena.model.views import JointView, LinkView, Views
 
@@ -71,34 +72,39 @@ class Description:
         """What is odd about the model but usable."""
         return self.tree.warnings
 
-    def link(self, name: str) -> LinkView:
-        """The moving link of that name."""
-        return LinkView(self.tree, self.link_index(name))
+    def link(self, link: LinkLike) -> LinkView:
+        """The moving link of that name or number."""
+        return LinkView(self.tree, self.link_index(link))
 
-    def joint(self, name: str) -> JointView:
-        """The moving joint of that name."""
-        return JointView(self.tree, self.joint_index(name))
+    def joint(self, joint: JointLike) -> JointView:
+        """The moving joint of that name or number."""
+        return JointView(self.tree, self.joint_index(joint))
 
-    def link_index(self, name: str) -> int:
-        """Number of the moving link of that name."""
+    def link_index(self, link: LinkLike) -> int:
+        """Number of a moving link."""
+        name = link_name(self.tree, link)
         found = _find(self._link_numbers, name)
         if found is not None:
             return found
-        frame = self.tree.frames.get(name) if isinstance(name, str) else None
+        if name == self.tree.base_name:
+            raise UnknownNameError(f"{name!r} is the base, which does not move and has no number; see robot.frame")
+        frame = self.tree.frames.get(name)
         if frame is not None:
             carrier = self.tree.link_names[frame.link] if frame.link >= 0 else self.tree.base_name
             raise UnknownNameError(f"{name!r} is fixed to {carrier!r} and does not move by itself; see robot.frame")
         raise UnknownNameError.among("link", name, self.tree.link_names)
 
-    def joint_index(self, name: str) -> int:
-        """Number of the moving joint of that name."""
+    def joint_index(self, joint: JointLike) -> int:
+        """Number of a moving joint."""
+        name = joint_name(self.tree, joint)
         found = _find(self._joint_numbers, name)
         if found is None:
             raise UnknownNameError.among("joint", name, self.tree.joint_names)
         return found
 
-    def frame(self, name: str) -> Frame:
-        """The frame of that name: of a moving link, of one merged by a fixed joint, or of the base (link -1)."""
+    def frame(self, link: LinkLike) -> Frame:
+        """The frame of a moving link, of one merged by a fixed joint, or of the base (link -1)."""
+        name = link_name(self.tree, link)
         found = _find(self._link_numbers, name)
         if found is None and name == self.tree.base_name:
             found = -1
@@ -106,7 +112,7 @@ class Description:
             return Frame(found, np.eye(3), np.zeros(3))
         try:
             return self.tree.frames[name]
-        except (KeyError, TypeError):
+        except KeyError:
             known = (*self.tree.frames, self.tree.base_name, *self.tree.link_names[:10_000])
             raise UnknownNameError.among("link or frame", name, known) from None
 
@@ -129,9 +135,7 @@ def _numbered(names: Any) -> Names | dict[str, int]:
     return names if isinstance(names, Names) else {name: i for i, name in enumerate(names)}
 
 
-def _find(numbers: Names | dict[str, int], name: object) -> int | None:
-    if not isinstance(name, str):
-        return None
+def _find(numbers: Names | dict[str, int], name: str) -> int | None:
     if isinstance(numbers, Names):
         return numbers.index(name) if name in numbers else None
     return numbers.get(name)

@@ -34,6 +34,10 @@ class _Row:
     def __hash__(self) -> int:
         return hash((type(self).__name__, self.index, self._tree))
 
+    def of(self, tree: Tree) -> bool:
+        """Whether it is a row of this tree, or of an equal one."""
+        return self._tree is tree or self._tree == tree
+
 
 class LinkView(_Row):
     """A moving link: `name`, `index`, `parent`, `joint`, `mass`, `com`, `inertia` (what is fixed to it included)."""

@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from catena.errors import ShapeError
 from catena.model.configuration import coordinates
+from catena.model.reference import LinkLike, link_names
 
 if TYPE_CHECKING:
     from catena.operators.algebra import Operators
@@ -19,10 +20,10 @@ if TYPE_CHECKING:
 class HasOperators:
     """The spatial operator algebra."""
 
-    def operators(self, q: npt.ArrayLike, tips: Sequence[str] | None = None) -> Operators:
+    def operators(self, q: npt.ArrayLike, tips: LinkLike | Sequence[LinkLike] | None = None) -> Operators:
         """The operators φ, H, M, P, D, … at one configuration q (nq,), as lazy objects: see :mod:`catena.operators`.
 
-        `tips` names the links or frames whose wrenches B brings in; unless given, the links that carry no other.
+        `tips` are the links or frames whose wrenches B brings in; unless given, the links that carry no other.
         """
         from catena.operators.algebra import Operators
 
@@ -33,6 +34,4 @@ class HasOperators:
         if tips is None:
             leaves = np.setdiff1d(np.arange(robot.tree.n), robot.tree.parent)
             tips = [robot.tree.link_names[i] for i in leaves.tolist()]
-        elif isinstance(tips, str):
-            tips = [tips]
-        return Operators(robot, q, [robot.frame(name) for name in tips])
+        return Operators(robot, q, [robot.frame(name) for name in link_names(robot.tree, tips)])

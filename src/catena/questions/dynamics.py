@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
@@ -13,13 +12,12 @@ from catena.asking import one_of
 from catena.functions import BIAS, FORWARD_DYNAMICS, INVERSE_DYNAMICS
 from catena.kinds import Function
 from catena.model.singular import check_leaves
-from catena.wrenches import wrenches
+from catena.wrenches import Wrenches, wrenches
 
 if TYPE_CHECKING:
     from catena.robot import Robot
 
 Array = npt.NDArray[Any]
-Wrenches = npt.ArrayLike | Mapping[str, npt.ArrayLike] | None
 
 
 class Dynamics:
@@ -45,7 +43,7 @@ class Dynamics:
     ) -> Array:
         """Joint accelerations (..., nv) at configuration q, velocity v and joint torques tau. O(n).
 
-        `f_ext` holds wrenches on links in their frames, (..., links, 6), moment first, or maps names of links and
+        `f_ext` holds wrenches on links in their frames, (..., links, 6), moment first, or maps links and
         frames to wrenches. `method` picks the formulation; all agree.
         """
         one_of("forward dynamics", method, [*FORWARD_DYNAMICS, "fixman"])

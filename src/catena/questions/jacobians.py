@@ -20,6 +20,7 @@ from catena.asking import ask, components, delivered, is_rolled, one_of, quick, 
 from catena.errors import ShapeError
 from catena.kinds import Function
 from catena.model.placement import snapped
+from catena.model.reference import LinkLike, link_name
 from catena.questions.kinematics import Kinematics, Placements
 from catena.spatial import Force, Mat3, Motion, Transform, Turn, Vec3
 from catena.spatial.pose import Pose
@@ -33,10 +34,11 @@ _FLOAT64 = np.float64
 
 
 class Jacobians(Kinematics):
-    """Questions about one frame, given by name: a link, a link merged by a fixed joint, or the base.
+    """Questions about one link or frame.
 
-    `point` moves its origin to a point of the body, (..., 3) in the frame's own axes. `frame`, `out` and `dtype` are as
-    in :class:`~catena.questions.kinematics.Kinematics`.
+    `link` is its name (of a link, a link merged by a fixed joint, or the base), its number in `robot.links`, or one of
+    these. `point` moves its origin to a point of the body, (..., 3) in m in the frame's own axes. `frame`, `out` and
+    `dtype` are as in :class:`~catena.questions.kinematics.Kinematics`.
     """
 
     _jacobians: Mapping[tuple[str, str], Callable[[npt.ArrayLike], Array]] = {}
@@ -44,7 +46,7 @@ class Jacobians(Kinematics):
     def placement(
         self,
         q: npt.ArrayLike,
-        link: str,
+        link: LinkLike,
         point: npt.ArrayLike | None = None,
         *,
         out: tuple[Array, Array] | None = None,
@@ -52,7 +54,7 @@ class Jacobians(Kinematics):
         shape: str | None = None,
     ) -> Placements:
         """Rotation (..., 3, 3) and origin (..., 3) of one link or frame in the base's frame."""
-        robot = self._robot
+        robot, link = self._robot, link_name(self._robot.tree, link)
         function = None if is_rolled(robot, shape) else _function(robot, "pose", link, "link", point)
         if function is not None:
             return Placements(*ask(robot, function, *_given(q, point=point), out=out, dtype=dtype))
@@ -67,7 +69,7 @@ class Jacobians(Kinematics):
     def jacobian(
         self,
         q: npt.ArrayLike,
-        link: str,
+        link: LinkLike,
         point: npt.ArrayLike | None = None,
         frame: str = "link",
         *,
@@ -76,11 +78,11 @@ class Jacobians(Kinematics):
         shape: str | None = None,
     ) -> Array:
         """J(q), (..., 6, nv): the spatial velocity of a link or frame is J v. Cost: its depth."""
-        if point is None and out is None and shape is None and dtype is _FLOAT64:
+        if point is None and out is None and shape is None and dtype is _FLOAT64 and isinstance(link, str):
             found = self._jacobians.get((link, frame))
             if found is not None:
                 return found(q)
-        robot = self._robot
+        robot, link = self._robot, link_name(self._robot.tree, link)
         function = None if is_rolled(robot, shape) else _function(robot, "jacobian", link, frame, point)
         if function is not None:
             if point is None and shape is None:
@@ -95,7 +97,7 @@ class Jacobians(Kinematics):
     def jacobian_times(
         self,
         q: npt.ArrayLike,
-        link: str,
+        link: LinkLike,
         x: npt.ArrayLike,
         point: npt.ArrayLike | None = None,
         frame: str = "link",
@@ -105,7 +107,7 @@ class Jacobians(Kinematics):
         shape: str | None = None,
     ) -> Array:
         """J x, (..., 6), without forming J: the velocity of a link or frame when joints move with x."""
-        robot = self._robot
+        robot, link = self._robot, link_name(self._robot.tree, link)
         function = None if is_rolled(robot, shape) else _function(robot, "velocity", link, frame, point)
         if function is not None:
             return cast(Array, ask(robot, function, *_given(q, x, point=point), out=out, dtype=dtype))
@@ -119,7 +121,7 @@ class Jacobians(Kinematics):
     def jacobian_transpose_times(
         self,
         q: npt.ArrayLike,
-        link: str,
+        link: LinkLike,
         f: npt.ArrayLike,
         point: npt.ArrayLike | None = None,
         frame: str = "link",
@@ -129,19 +131,19 @@ class Jacobians(Kinematics):
         shape: str | None = None,
     ) -> Array:
         """Jᵀ f, (..., nv), without forming J: joint torques that amount to a wrench (moment, force), (..., 6)."""
-        robot = self._robot
+        robot, link = self._robot, link_name(self._robot.tree, link)
         function = None if is_rolled(robot, shape) else _function(robot, "transpose_times", link, frame, point)
         if function is not None:
             return cast(Array, ask(robot, function, *_given(q, f, point=point), out=out, dtype=dtype))
         place = place_of(robot, link, frame)
         wrench = self._in_link(q, place, np.asarray(f, dtype=float), point, dtype, shape)
-        f_ext = wrenches(robot, {robot.tree.link_names[place.link] if place.link >= 0 else link: wrench})
+        f_ext = wrenches(robot, {place.link if place.link >= 0 else link: wrench})
         return cast(Array, ask(robot, WRENCH_TORQUES, q, f_ext, out=out, dtype=dtype, shape=shape))
 
     def jacobian_dot_v(
         self,
         q: npt.ArrayLike,
-        link: str,
+        link: LinkLike,
         v: npt.ArrayLike,
         point: npt.ArrayLike | None = None,
         frame: str = "link",
@@ -151,7 +153,7 @@ class Jacobians(Kinematics):
         shape: str | None = None,
     ) -> Array:
         """J̇ v, (..., 6): the acceleration of a link or frame at zero joint accelerations; see `link_accelerations`."""
-        robot = self._robot
+        robot, link = self._robot, link_name(self._robot.tree, link)
         function = None if is_rolled(robot, shape) else _function(robot, "bias_acceleration", link, frame, point)
         if function is not None:
             return cast(Array, ask(robot, function, *_given(q, v, point=point), out=out, dtype=dtype))
@@ -217,7 +219,7 @@ def _path(parent: Array, link: int) -> list[int]:
 
 
 def place_of(robot: Robot, link: str, frame: str, kind: Callable[..., Place] = Place) -> Place:
-    """Where a named frame is, as a transform from the link that carries it."""
+    """Where the frame of that name is, as a transform from the link that carries it."""
     one_of("frame", frame, FRAMES)
     at = robot.frame(link)
     turn, shift = snapped(np.asarray(at.rotation)), np.asarray(at.position)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
@@ -13,13 +12,12 @@ from catena.algorithms.newton_euler import INTERLINK_FORCES, RECURSIVE_SPATIAL_D
 from catena.algorithms.operational_space import MOBILITY
 from catena.asking import ask
 from catena.kinds import Function
-from catena.wrenches import wrenches
+from catena.wrenches import Wrenches, wrenches
 
 if TYPE_CHECKING:
     from catena.robot import Robot
 
 Array = npt.NDArray[Any]
-Wrenches = npt.ArrayLike | Mapping[str, npt.ArrayLike] | None
 
 
 class SpatialDynamics(NamedTuple):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property
 from typing import Any, NamedTuple, cast
 
@@ -18,12 +18,13 @@ from catena.asking import ask, components, delivered, is_rolled, one_of, stacked
 from catena.errors import ShapeError, SingularError
 from catena.kernels.fastcall import fast_call
 from catena.mass_matrix.matrix import MassMatrix
+from catena.model.reference import LinkLike, link_names
 from catena.model.singular import check_leaves
 from catena.questions.jacobians import Jacobians, place_of
 from catena.spatial import Motion
 
 Array = npt.NDArray[Any]
-Links = str | Sequence[str]
+Links = LinkLike | Sequence[LinkLike]
 
 
 class OperationalInertia(NamedTuple):
@@ -143,8 +144,9 @@ class Operational(Jacobians):
 
     def _frames(self, link: Links, point: Any, frame: str, invertible: bool = False) -> _Frames:
         """What is asked about, checked when it is asked for the first time."""
-        names = (link,) if isinstance(link, str) else tuple(link)
-        points = () if point is None else (point,) if isinstance(link, str) else tuple(point)
+        names = link_names(self._robot.tree, link)
+        several = isinstance(link, Iterable) and not isinstance(link, str)
+        points = () if point is None else tuple(point) if several else (point,)
         if points and len(points) != len(names):
             raise ShapeError(f"point must hold one point for each of the {len(names)} links, not {len(points)}")
         asked = _Frames(names, points, frame)
