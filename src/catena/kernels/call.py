@@ -14,6 +14,7 @@ from catena.kernels import scratch
 from catena.kernels.arrays import Port, Shape, as_array, batch_shape, check_out
 from catena.kernels.compile import Module
 from catena.kernels.evaluate import evaluate
+from catena.kernels.results import new_result
 from catena.kernels.share_ir import MAX_ARRAYS
 
 
@@ -74,7 +75,7 @@ class Kernel:
         batch = batch_shape(given, self.inputs, self.name)
         wanted = self._wanted(out, batch)
         results = [
-            np.empty(batch + p.shape, self.dtype) if w is None or _in_the_way(w, given) else w
+            new_result(batch + p.shape, self.dtype) if w is None or _in_the_way(w, given) else w
             for w, p in zip(wanted, self.outputs, strict=True)
         ]
         if math.prod(batch):

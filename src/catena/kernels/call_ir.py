@@ -1,14 +1,16 @@
 """The IR of the call from Python: a ``METH_FASTCALL | METH_KEYWORDS`` function that serves every kernel.
 
 ``self`` is a tuple whose first item is an int64 array, the kernel's *descriptor*. Arguments that are plain contiguous
-arrays of the kernel's type and shape, with no leading dimension or with one that is small, are computed at once.
-More samples than that go to the Python function ``large(job, samples, *arrays)``, where ``job`` is the address of a job
-(see :mod:`catena.kernels.runtime`) with rows, strides and results filled in, and ``arrays`` own the memory. Anything
-else goes, unchanged, to the Python function ``general``. The GIL is held throughout.
+arrays of the kernel's type and shape, with no leading dimension or with one that is small, are computed at once, into a
+new array or into one given as ``out`` that is as plain and overlaps no argument. More samples than that go to the
+Python function ``large(job, samples, *arrays)``, where ``job`` is the address of a job (see
+:mod:`catena.kernels.runtime`) with rows, strides and results filled in, and ``arrays`` own the memory. Anything else
+goes, unchanged, to the Python function ``general``. The GIL is held throughout.
 
 Descriptor words: 0 general, 1 dtype, 2 number of inputs, 3 of outputs, 4 ``single``, 5 ``batch``, 6 context, 7 scratch,
-8 how many samples are computed at once at most, 9 large; from word 16 on, 40 words for each array: the number of
-dimensions of one sample, its elements, room for the number of samples, and the dimensions.
+8 how many samples are computed at once at most, 9 large, 10 the string "out", 11 None, 12 bytes per element, 13 the
+number of samples from which new results are large (:mod:`catena.kernels.results`); from word 16 on, 40 words for each
+array: the number of dimensions of one sample, its elements, room for the number of samples, and the dimensions.
 """
 
 from __future__ import annotations
@@ -17,6 +19,7 @@ from catena.kernels.share_ir import JOB_WORDS, MAX_ARRAYS, RESULTS, ROWS, STRIDE
 
 API = (
     "PyTuple_GetItem",
+    "PyTuple_Size",
     "PyObject_Vectorcall",
     "Py_IncRef",
     "Py_DecRef",
@@ -35,18 +38,19 @@ FIRST_PORT, PORT_WORDS = 16, 40
 MAX_DIMENSIONS = PORT_WORDS - 3
 
 
-def _load_api(name: str, to: str) -> str:
+def load_api(name: str, to: str) -> str:
     """IR that loads an address from ``@api``."""
     return f"  {to} = load ptr, ptr getelementptr ([{len(API)} x ptr], ptr @api, i64 0, i64 {API.index(name)})"
 
 
-def _load_word(index: int, to: str, kind: str) -> str:
+def load_word(index: int, to: str, kind: str) -> str:
     """IR that loads a word of the descriptor."""
     return f"  {to}.at = getelementptr i64, ptr %d, i64 {index}\n  {to} = load {kind}, ptr {to}.at"
 
 
 # Offsets in the header of an array: 8 type, 16 data, 24 number of dimensions (i32), 32 dimensions, 56 dtype, 64 flags
-# (i32). Flags 257: C-contiguous (1) and aligned (256). catena.kernels.layout verifies all this before the code is used.
+# (i32). Flags 257: C-contiguous (1) and aligned (256); 1281: and writeable (1024). catena.kernels.layout verifies all
+# this before the code is used.
 CALL_IR = f"""
 @api = dso_local global [{len(API)} x ptr] zeroinitializer
 
@@ -58,26 +62,47 @@ entry:
   %results = getelementptr i64, ptr %job, i64 {RESULTS}
   %passed = alloca [{2 + 2 * MAX_ARRAYS} x ptr]
   %passed.arrays = getelementptr ptr, ptr %passed, i64 2
-{_load_api("PyTuple_GetItem", "%item")}
-{_load_api("PyObject_Vectorcall", "%vectorcall")}
-{_load_api("PyArray_Type", "%array.type")}
+{load_api("PyTuple_GetItem", "%item")}
+{load_api("PyObject_Vectorcall", "%vectorcall")}
+{load_api("PyArray_Type", "%array.type")}
   %table = call ptr %item(ptr %self, i64 0)
   %d.at = getelementptr i8, ptr %table, i64 16
   %d = load ptr, ptr %d.at
-{_load_word(0, "%python", "ptr")}
-{_load_word(1, "%dtype", "ptr")}
-{_load_word(2, "%n.inputs", "i64")}
-{_load_word(3, "%n.outputs", "i64")}
-  %no.keywords = icmp eq ptr %kwnames, null
-  %right.number = icmp eq i64 %nargs, %n.inputs
-  %plain = and i1 %no.keywords, %right.number
+{load_word(0, "%python", "ptr")}
+{load_word(1, "%dtype", "ptr")}
+{load_word(2, "%n.inputs", "i64")}
+{load_word(3, "%n.outputs", "i64")}
   %ports = getelementptr i64, ptr %d, i64 {FIRST_PORT}
-  br i1 %plain, label %next.input, label %general
+  %right.number = icmp eq i64 %nargs, %n.inputs
+  br i1 %right.number, label %look.for.keywords, label %general
+look.for.keywords:
+  %no.keywords = icmp eq ptr %kwnames, null
+  br i1 %no.keywords, label %inputs, label %keywords
+keywords:
+{load_api("PyTuple_Size", "%size.of")}
+  %n.keywords = call i64 %size.of(ptr %kwnames)
+  %keyword = call ptr %item(ptr %kwnames, i64 0)
+{load_word(10, "%out.name", "ptr")}
+{load_word(11, "%none.given", "ptr")}
+  %is.out = icmp eq ptr %keyword, %out.name
+  %one.keyword = icmp eq i64 %n.keywords, 1
+  %one.out = icmp eq i64 %n.outputs, 1
+  %known.keyword = and i1 %is.out, %one.keyword
+  %out.usable = and i1 %known.keyword, %one.out
+  %value.at = getelementptr ptr, ptr %args, i64 %nargs
+  %given.value = load ptr, ptr %value.at
+  %is.none = icmp eq ptr %given.value, %none.given
+  %given.or.null = select i1 %is.none, ptr null, ptr %given.value
+  br i1 %out.usable, label %inputs, label %general
+inputs:
+  %given = phi ptr [null, %look.for.keywords], [%given.or.null, %keywords]
+  %is.given = icmp ne ptr %given, null
+  br label %next.input
 
 next.input:
-  %i = phi i64 [0, %entry], [%i.next, %input.done]
-  %port = phi ptr [%ports, %entry], [%port.next, %input.done]
-  %samples = phi i64 [-1, %entry], [%samples.now, %input.done]
+  %i = phi i64 [0, %inputs], [%i.next, %input.done]
+  %port = phi ptr [%ports, %inputs], [%port.next, %input.done]
+  %samples = phi i64 [-1, %inputs], [%samples.now, %input.done]
   %inputs.left = icmp slt i64 %i, %n.inputs
   br i1 %inputs.left, label %input, label %check.samples
 input:
@@ -147,20 +172,101 @@ input.done:
   br label %next.input
 
 check.samples:
-{_load_word(8, "%limit", "i64")}
+{load_word(8, "%limit", "i64")}
   %one = icmp eq i64 %samples, -1
   %some = icmp ne i64 %samples, 0
+{load_word(13, "%many.samples", "i64")}
+  %small = icmp slt i64 %samples, %many.samples
   %more.dims = select i1 %one, i64 0, i64 1
   %dims.start = select i1 %one, i64 3, i64 2
   %arrays = getelementptr ptr, ptr %passed.arrays, i64 %n.inputs
-{_load_api("PyArray_NewFromDescr", "%new.array")}
-{_load_api("Py_IncRef", "%incref")}
-{_load_api("Py_DecRef", "%decref")}
-  br i1 %some, label %next.output, label %general
+{load_api("PyArray_NewFromDescr", "%new.array")}
+{load_api("Py_IncRef", "%incref")}
+{load_api("Py_DecRef", "%decref")}
+  br i1 %some, label %look.for.out, label %general
+look.for.out:
+  br i1 %is.given, label %check.given, label %look.at.size
+look.at.size:
+  br i1 %small, label %next.output, label %general
+
+check.given:
+  %given.type.at = getelementptr i8, ptr %given, i64 8
+  %given.type = load ptr, ptr %given.type.at
+  %given.is.array = icmp eq ptr %given.type, %array.type
+  br i1 %given.is.array, label %given.header, label %general
+given.header:
+  %given.dtype.at = getelementptr i8, ptr %given, i64 56
+  %given.dtype = load ptr, ptr %given.dtype.at
+  %given.same.dtype = icmp eq ptr %given.dtype, %dtype
+  %given.flags.at = getelementptr i8, ptr %given, i64 64
+  %given.flags = load i32, ptr %given.flags.at
+  %given.layout = and i32 %given.flags, 1281
+  %given.good.layout = icmp eq i32 %given.layout, 1281
+  %given.ndim.at = getelementptr i8, ptr %given, i64 24
+  %given.ndim32 = load i32, ptr %given.ndim.at
+  %given.ndim = sext i32 %given.ndim32 to i64
+  %given.rank = load i64, ptr %port
+  %given.expected.ndim = add i64 %given.rank, %more.dims
+  %given.same.ndim = icmp eq i64 %given.ndim, %given.expected.ndim
+  %given.1 = and i1 %given.same.dtype, %given.good.layout
+  %given.2 = and i1 %given.1, %given.same.ndim
+  %given.dims.at = getelementptr i8, ptr %given, i64 32
+  %given.dims = load ptr, ptr %given.dims.at
+  %given.samples.at = getelementptr i64, ptr %port, i64 2
+  store i64 %samples, ptr %given.samples.at
+  %given.expected = getelementptr i64, ptr %port, i64 %dims.start
+  br i1 %given.2, label %next.given.dim, label %general
+next.given.dim:
+  %g = phi i64 [0, %given.header], [%g.next, %given.dim]
+  %given.dims.left = icmp slt i64 %g, %given.ndim
+  br i1 %given.dims.left, label %given.dim, label %given.range
+given.dim:
+  %given.size.at = getelementptr i64, ptr %given.dims, i64 %g
+  %given.size = load i64, ptr %given.size.at
+  %given.wanted.at = getelementptr i64, ptr %given.expected, i64 %g
+  %given.wanted = load i64, ptr %given.wanted.at
+  %g.next = add i64 %g, 1
+  %given.same.size = icmp eq i64 %given.size, %given.wanted
+  br i1 %given.same.size, label %next.given.dim, label %general
+given.range:
+{load_word(12, "%bytes", "i64")}
+  %given.data.at = getelementptr i8, ptr %given, i64 16
+  %given.data = load ptr, ptr %given.data.at
+  %given.start = ptrtoint ptr %given.data to i64
+  %row.count = select i1 %one, i64 1, i64 %samples
+  %row.bytes = mul i64 %row.count, %bytes
+  %given.width.at = getelementptr i64, ptr %port, i64 1
+  %given.width = load i64, ptr %given.width.at
+  %given.bytes = mul i64 %given.width, %row.bytes
+  %given.end = add i64 %given.start, %given.bytes
+  br label %next.apart
+next.apart:
+  %a = phi i64 [0, %given.range], [%a.next, %apart]
+  %a.port = phi ptr [%ports, %given.range], [%a.port.next, %apart]
+  %apart.left = icmp slt i64 %a, %n.inputs
+  br i1 %apart.left, label %apart, label %take.given
+apart:
+  %a.row.at = getelementptr i64, ptr %rows, i64 %a
+  %a.start = load i64, ptr %a.row.at
+  %a.width.at = getelementptr i64, ptr %a.port, i64 1
+  %a.width = load i64, ptr %a.width.at
+  %a.bytes = mul i64 %a.width, %row.bytes
+  %a.end = add i64 %a.start, %a.bytes
+  %a.next = add i64 %a, 1
+  %a.port.next = getelementptr i64, ptr %a.port, i64 {PORT_WORDS}
+  %before = icmp ule i64 %given.end, %a.start
+  %behind = icmp ule i64 %a.end, %given.start
+  %is.apart = or i1 %before, %behind
+  br i1 %is.apart, label %next.apart, label %general
+take.given:
+  call void %incref(ptr %given)
+  store ptr %given, ptr %arrays
+  store ptr %given.data, ptr %results
+  br label %compute
 
 next.output:
-  %j = phi i64 [0, %check.samples], [%j.next, %output.done]
-  %out.port = phi ptr [%port, %check.samples], [%out.port.next, %output.done]
+  %j = phi i64 [0, %look.at.size], [%j.next, %output.done]
+  %out.port = phi ptr [%port, %look.at.size], [%out.port.next, %output.done]
   %outputs.left = icmp slt i64 %j, %n.outputs
   br i1 %outputs.left, label %output, label %compute
 output:
@@ -187,10 +293,10 @@ output.done:
   br label %next.output
 
 compute:
-{_load_word(6, "%context", "ptr")}
-{_load_word(7, "%scratch", "ptr")}
-{_load_word(4, "%single", "ptr")}
-{_load_word(5, "%batch", "ptr")}
+{load_word(6, "%context", "ptr")}
+{load_word(7, "%scratch", "ptr")}
+{load_word(4, "%single", "ptr")}
+{load_word(5, "%batch", "ptr")}
   br i1 %one, label %compute.one, label %check.limit
 compute.one:
   call void %single(ptr %context, ptr %rows, ptr %results, ptr %scratch)
@@ -202,8 +308,8 @@ compute.some:
   call void %batch(ptr %context, ptr %rows, ptr %strides, ptr %results, ptr %scratch, i64 0, i64 %samples)
   br label %finish
 compute.many:
-{_load_word(9, "%large", "ptr")}
-{_load_api("PyLong_FromVoidPtr", "%to.integer")}
+{load_word(9, "%large", "ptr")}
+{load_api("PyLong_FromVoidPtr", "%to.integer")}
   %many = inttoptr i64 %samples to ptr
   %job.number = call ptr %to.integer(ptr %job)
   %samples.number = call ptr %to.integer(ptr %many)
@@ -234,17 +340,19 @@ finish:
 return.one:
   %result.ndim.at = getelementptr i8, ptr %first.result, i64 24
   %result.ndim = load i32, ptr %result.ndim.at
-  %is.scalar = icmp eq i32 %result.ndim, 0
+  %no.dims = icmp eq i32 %result.ndim, 0
+  %is.new = xor i1 %is.given, true
+  %is.scalar = and i1 %no.dims, %is.new
   br i1 %is.scalar, label %return.scalar, label %return.array
 return.array:
   ret ptr %first.result
 return.scalar:
-{_load_api("PyArray_Return", "%to.scalar")}
+{load_api("PyArray_Return", "%to.scalar")}
   %scalar = call ptr %to.scalar(ptr %first.result)
   ret ptr %scalar
 return.tuple:
-{_load_api("PyTuple_New", "%new.tuple")}
-{_load_api("PyTuple_SetItem", "%set.item")}
+{load_api("PyTuple_New", "%new.tuple")}
+{load_api("PyTuple_SetItem", "%set.item")}
   %tuple = call ptr %new.tuple(i64 %n.outputs)
   %tuple.made = icmp ne ptr %tuple, null
   br i1 %tuple.made, label %next.item, label %next.undo
@@ -281,8 +389,8 @@ general:
 
 ; PyObject_Vectorcall for Python 3.10, which has it in its headers only
 define dso_local ptr @vectorcall(ptr %callable, ptr %args, i64 %nargs, ptr %kwnames) #0 {{
-{_load_api("PyThreadState_Get", "%current")}
-{_load_api("_PyObject_MakeTpCall", "%make.call")}
+{load_api("PyThreadState_Get", "%current")}
+{load_api("_PyObject_MakeTpCall", "%make.call")}
   %thread = call ptr %current()
   %answer = call ptr %make.call(ptr %thread, ptr %callable, ptr %args, i64 %nargs, ptr %kwnames)
   ret ptr %answer

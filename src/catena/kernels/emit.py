@@ -6,7 +6,7 @@ No fast-math flags anywhere: every instruction rounds as IEEE 754 says, so resul
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -91,8 +91,13 @@ class Lanes:
 
     def number(self, x: float) -> str:
         """A constant, the same in every lane."""
-        bits = struct.unpack(">Q", struct.pack(">d", float(self.dtype.type(x))))[0]
-        return self._splat(self.scalar, f"0x{bits:016X}")
+        return self.numbers([x] * self.W)
+
+    def numbers(self, values: Sequence[float]) -> str:
+        """A constant for each lane."""
+        words = [struct.unpack(">Q", struct.pack(">d", float(self.dtype.type(x))))[0] for x in values]
+        texts = [f"0x{bits:016X}" for bits in words]
+        return texts[0] if self.W == 1 else "<" + ", ".join(f"{self.scalar} {text}" for text in texts) + ">"
 
     def integer(self, x: int) -> str:
         """A constant of the integer type, the same in every lane."""

@@ -30,7 +30,8 @@ class Memory:
     """Places for a program that computes the outputs, of the given widths, of a kernel.
 
     ``in_place`` leaves inputs and outputs where they are, behind pointers of their own; otherwise they are in scratch,
-    from its start. Arguments and results of calls are padded to a multiple of ``round_to`` and start at one.
+    from its start; with ``scattered``, outputs are not side by side but where ``places`` says. Arguments and results of
+    calls are padded to a multiple of ``round_to`` and start at one.
     """
 
     def __init__(
@@ -41,13 +42,13 @@ class Memory:
         widths_out: Sequence[int],
         *,
         in_place: bool,
+        scattered: bool = False,
         round_to: int,
     ) -> None:
         self.program, self.in_place, self.round_to = program, in_place, round_to
         self.slots = 0
-        self.arrays = [
-            Place(ARRAYS + i, 0) if in_place else self._take(width) for i, width in enumerate([*widths_in, *widths_out])
-        ]
+        beside = [*widths_in, *([] if scattered else widths_out)]
+        self.arrays = [Place(ARRAYS + i, 0) if in_place else self._take(width) for i, width in enumerate(beside)]
         self.numbers: list[float] = []
         self.leaves: dict[int, Place] = {}
         self.wanted: dict[int, list[Place]] = {}
@@ -61,7 +62,12 @@ class Memory:
             elif leaf.source != "call":
                 start = inputs[leaf.source[1:]]
                 self.leaves[v] = Place(start.pointer, start.at + int(leaf.which))
-        self._place_outputs(widths_out)
+        self.places: list[int | float] = []
+        """For each component of ``scattered`` outputs its place in scratch, or the number that it always is."""
+        if scattered:
+            self.places = [self._place_anywhere(v) for v in program.outputs]
+        else:
+            self._place_side_by_side(widths_out)
 
     def _take(self, width: int, start: int = 1) -> Place:
         """A piece of scratch that starts at a multiple of ``start``."""
@@ -75,7 +81,19 @@ class Memory:
             self.copies[stage].append(v)
         self.wanted.setdefault(v, []).append(place)
 
-    def _place_outputs(self, widths: Sequence[int]) -> None:
+    def _place_anywhere(self, v: int) -> int | float:
+        """Where an output is: a leaf stays where it is, another value gets a place of its own, once."""
+        leaf = self.program.leaves.get(v)
+        if leaf is not None and leaf.source == "number":
+            return float(leaf.which)
+        if leaf is not None:
+            self.wanted.setdefault(v, [])  # so that nothing else is put there
+            return self.leaves[v].at
+        if not self.wanted.get(v):
+            self._want(v, self._take(1), len(self.copies) - 1)
+        return self.wanted[v][0].at
+
+    def _place_side_by_side(self, widths: Sequence[int]) -> None:
         starts = self.arrays[len(self.arrays) - len(widths) :]
         places = [Place(s.pointer, s.at + i) for s, width in zip(starts, widths, strict=True) for i in range(width)]
         for v, place in zip(self.program.outputs, places, strict=True):

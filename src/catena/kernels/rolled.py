@@ -13,7 +13,7 @@ from typing import Any
 
 from catena.kernels.elementary import HELPERS_IR, elementary_ir
 from catena.kernels.emit import Block, Lanes, Writer
-from catena.kernels.loops import batch_function, single_function
+from catena.kernels.entries import batch_function, single_function
 from catena.kernels.target import Target
 from catena.kinds import Kind
 from catena.rolled import CARRY, CONST, PARENT, SELF, Body, Loop, Program, Slot

@@ -17,6 +17,7 @@ from collections.abc import Callable
 
 from catena.kernels.call_ir import CALL_IR
 from catena.kernels.compile import Codegen, Module, compile_cached
+from catena.kernels.keyed_ir import KEYED_IR
 from catena.kernels.share_ir import SHARE_IR
 
 Share = Callable[[int, int], None]
@@ -25,7 +26,8 @@ Share = Callable[[int, int], None]
 @functools.cache
 def runtime_module() -> Module:
     """The shared machine code."""
-    return compile_cached(("runtime", SHARE_IR, CALL_IR), lambda: SHARE_IR + CALL_IR, Codegen(opt=2, passes=2))
+    text = SHARE_IR + CALL_IR + KEYED_IR
+    return compile_cached(("runtime", text), lambda: text, Codegen(opt=2, passes=2))
 
 
 @functools.cache

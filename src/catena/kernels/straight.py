@@ -10,7 +10,8 @@ import numpy as np
 
 from catena.kernels.assembly import Allocation, Machine
 from catena.kernels.emit import Block, Lanes, Writer
-from catena.kernels.loops import SINGLE, copy, pointers
+from catena.kernels.entries import SINGLE, pointers
+from catena.kernels.loops import copy
 from catena.kernels.memory import Memory
 from catena.kernels.portable import Portable
 from catena.kernels.program import Program
@@ -51,7 +52,7 @@ class Straight:
 
     name: str
 
-    def __init__(self, task: Task, lanes: int, part: int, in_place: bool) -> None:
+    def __init__(self, task: Task, lanes: int, part: int, in_place: bool, scattered: bool = False) -> None:
         self.task, self.lanes = task, Lanes(task.dtype, lanes)
         self.vector = Lanes(task.dtype, task.target.lanes(task.dtype))
         self.block = Block(task.target, task.dtype, lanes)
@@ -61,6 +62,7 @@ class Straight:
             task.inputs,
             task.outputs,
             in_place=in_place,
+            scattered=scattered,
             round_to=self.vector.W // lanes,
         )
         where = memory.leaves, memory.wanted, memory.slots

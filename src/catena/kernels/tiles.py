@@ -1,18 +1,22 @@
 """Straight-line code for batches, in tiles of a few blocks of W samples.
 
-Rows are transposed into blocks ``[component][lane]``, each part of the code runs over the blocks of the tile, and the
-results are transposed back. Parts are short, so the processor works on the next block while results of the last one
-are still on their way. Between parts, the rows of the next tile are called into the cache.
+Rows are transposed into blocks ``[component][lane]``, as far as they are used, each part of the code runs over the
+blocks of the tile, and the results are transposed back, wherever in the block they are. Parts are short, so the
+processor works on the next block while results of the last one are still on their way. Between parts, the rows of the
+next tile are called into the cache.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import itertools
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from catena.kernels.emit import Writer
-from catena.kernels.loops import BATCH, Counted, pointers, strides, transpose, transposing_functions
+from catena.kernels.entries import BATCH, pointers, strides
+from catena.kernels.loops import Counted
 from catena.kernels.straight import Straight, Task
+from catena.kernels.transposition import gather_some, scatter_from, transpose, transposing_functions
 
 PART = 120
 """About how many operations make a part."""
@@ -20,15 +24,22 @@ TILE_BYTES, TILE_BLOCKS = 2**16, 8
 """A tile has no more blocks than these allow, but at least two."""
 LINE, AHEAD = 64, 2**15
 """Bytes of a cache line, and the largest piece of an array that is called into the cache."""
+SCATTERED = 4096
+"""Results of up to so many components are written by straight code."""
 
 
 class _Array(NamedTuple):
-    """An input or output: the pointer to its first row, its stride, where a block of it is, and its width."""
+    """An input or output: the pointer to its first row, its stride, its width, and where it is in a block.
+
+    ``place`` is where its components start if they are side by side, ``components`` which of an input are used or where
+    those of an output are.
+    """
 
     rows: str
     stride: str
-    place: int
     width: int
+    place: int
+    components: Sequence[int | float]
 
 
 class Tiled(Straight):
@@ -37,7 +48,8 @@ class Tiled(Straight):
     name = "batch"
 
     def __init__(self, task: Task) -> None:
-        super().__init__(task, task.target.lanes(task.dtype), PART, False)
+        self.scattered = sum(task.outputs) <= SCATTERED
+        super().__init__(task, task.target.lanes(task.dtype), PART, False, self.scattered)
 
     @property
     def blocks(self) -> int:
@@ -86,7 +98,7 @@ class Tiled(Straight):
         blocks = w.new(f"udiv i64 {w.new(f'add i64 {left}, {W - 1}')}, {W}")
         over = w.new(f"icmp sgt i64 {blocks}, {self.blocks}")
         blocks = w.new(f"select i1 {over}, i64 {self.blocks}, i64 {blocks}")
-        self._transpose(w, "gather", tiles.i, blocks, inputs)
+        self._transpose(w, "gather", tiles.i, blocks, inputs, self._gather)
         following = w.new(f"add i64 {tiles.i}, {self.blocks * W}")
         ahead = self._lines(w, following, inputs, 0) + self._lines(w, tiles.i, outputs, 1)
         for part in range(parts):
@@ -94,30 +106,47 @@ class Tiled(Straight):
             for start, offset, writes in ahead[part::parts]:
                 line = w.new(f"getelementptr i8, ptr {start}, i64 {offset}")
                 w.put(f"call void @llvm.prefetch.p0(ptr {line}, i32 {writes}, i32 3, i32 1)")
-        self._transpose(w, "scatter", tiles.i, blocks, outputs)
+        self._transpose(w, "scatter", tiles.i, blocks, outputs, self._scatter)
         tiles.close()
         w.put("ret void")
         return w.function(BATCH)
 
     def _arrays(self, w: Writer) -> tuple[list[_Array], list[_Array]]:
-        task, places = self.task, [place.at for place in self.memory.arrays]
-        count = len(task.inputs)
+        task, count = self.task, len(self.task.inputs)
         rows_in, rows_out = pointers(w, "%inputs", count), pointers(w, "%outputs", len(task.outputs))
         steps_in, steps_out = strides(w, count), [str(width) for width in task.outputs]
+        leaves = self.task.program.leaves.values()
+        used = [sorted({int(x.which) for x in leaves if x.source == f":{name}"}) for name in task.names]
+        places = [place.at for place in self.memory.arrays] + [0] * len(task.outputs)
+        ends = list(itertools.accumulate(task.outputs, initial=0))
+        where = [self.memory.places[a:b] for a, b in itertools.pairwise(ends)]
         return (
-            [_Array(*fields) for fields in zip(rows_in, steps_in, places[:count], task.inputs, strict=True)],
-            [_Array(*fields) for fields in zip(rows_out, steps_out, places[count:], task.outputs, strict=True)],
+            [_Array(*x) for x in zip(rows_in, steps_in, task.inputs, places[:count], used, strict=True)],
+            [_Array(*x) for x in zip(rows_out, steps_out, task.outputs, places[count:], where, strict=False)],
         )
 
-    def _transpose(self, w: Writer, direction: str, first: str, blocks: str, arrays: Sequence[_Array]) -> None:
-        """Rows, from a sample on, to the blocks of a tile, or back."""
-        loop = Counted(w, direction, blocks)
+    def _transpose(
+        self, w: Writer, name: str, first: str, blocks: str, arrays: Sequence[_Array], move: Callable[..., None]
+    ) -> None:
+        """Move rows, from a sample on, to the blocks of a tile, or back."""
+        loop = Counted(w, name, blocks)
         sample = w.new(f"add i64 {first}, {w.new(f'mul i64 {loop.i}, {self.lanes.W}')}")
         base = self._block(w, loop.i)
         for array in arrays:
-            block = self.at(w, base, array.place)
-            transpose(w, direction, self.lanes, array.rows, sample, "%stop", array.stride, block, str(array.width))
+            move(w, array, sample, base)
         loop.close()
+
+    def _gather(self, w: Writer, array: _Array, sample: str, base: str) -> None:
+        block = self.at(w, base, array.place)
+        used = [int(i) for i in array.components]
+        gather_some(w, self.lanes, array.rows, sample, "%stop", array.stride, block, array.width, used)
+
+    def _scatter(self, w: Writer, array: _Array, sample: str, base: str) -> None:
+        if self.scattered:
+            scatter_from(w, self.lanes, array.rows, sample, "%stop", base, array.components)
+            return
+        block = self.at(w, base, array.place)
+        transpose(w, "scatter", self.lanes, array.rows, sample, "%stop", array.stride, block, str(array.width))
 
     def _lines(self, w: Writer, sample: str, arrays: Sequence[_Array], writes: int) -> list[tuple[str, int, int]]:
         """Cache lines of a tile's rows, if these follow each other: where to count from, offset, whether to write."""

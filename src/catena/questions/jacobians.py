@@ -16,7 +16,7 @@ from catena.algorithms.kinematics import (
     Place,
     UnrolledPlace,
 )
-from catena.asking import ask, components, delivered, is_rolled, one_of, quick, stacked
+from catena.asking import ask, components, delivered, is_rolled, one_of, quick, serve_at_once, stacked
 from catena.errors import ShapeError
 from catena.kinds import Function
 from catena.model.placement import snapped
@@ -86,7 +86,9 @@ class Jacobians(Kinematics):
         function = None if is_rolled(robot, shape) else _function(robot, "jacobian", link, frame, point)
         if function is not None:
             if point is None and shape is None:
-                robot.__dict__.setdefault("_jacobians", {})[link, frame] = quick(robot, function)
+                fast = robot.__dict__.setdefault("_jacobians", {})[link, frame] = quick(robot, function)
+                if frame == "link" and type(self).jacobian is Jacobians.jacobian:
+                    serve_at_once(self, "jacobian", link, fast)
             return cast(Array, ask(robot, function, *_given(q, point=point), out=out, dtype=dtype))
         place = place_of(robot, link, frame)
         if place.link >= 0:
