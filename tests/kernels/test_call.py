@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from catena.errors import ShapeError, UnsupportedError
-from catena.kernels import evaluate, job, scratch
+from catena.kernels import evaluate, job, scratch, share_ir
 from catena.kernels.arrays import Port, tiles
 from catena.kernels.call import Kernel
 from catena.kernels.threads import set_threads
@@ -250,3 +250,23 @@ def test_tiles_cover_the_batch_in_order(batch, rows):
     np.testing.assert_array_equal(np.concatenate([numbers[t.box].ravel() for t in pieces]), numbers.ravel())
     assert [t.first for t in pieces] == [int(numbers[t.box].ravel()[0]) for t in pieces]
     assert all(t.samples == numbers[t.box].size <= rows for t in pieces)
+
+
+@pytest.mark.parametrize("one_by_one", [False, True])
+@pytest.mark.parametrize("leftover", [-(2**40), 2**40])
+def test_a_job_starts_with_nothing_done(multiply_add, one_by_one, leftover):
+    """Whatever its memory held before, all samples are done when the call returns."""
+    kernel, samples = multiply_add(), 20_000
+    a, x, b = normal(samples), normal(samples, N), normal(samples, N)
+    for _ in range(20):
+        y, total = np.full((samples, N), np.nan), np.full(samples, np.nan)
+        words = job.Words(*[leftover] * share_ir.JOB_WORDS)
+        for start, values in (
+            (share_ir.ROWS, [array.ctypes.data for array in (a, x, b)]),
+            (share_ir.STRIDES, [1, N, N]),
+            (share_ir.RESULTS, [y.ctypes.data, total.ctypes.data]),
+        ):
+            words[start : start + len(values)] = values
+        job.run_job(kernel, job.Plan(3, one_by_one), words, samples, (a, x, b, y, total))
+        assert np.isfinite(y).all()
+        assert np.isfinite(total).all()

@@ -77,6 +77,21 @@ def test_begun_helpers_are_waited_for():
     assert finished == [1]
 
 
+def test_with_a_way_to_tell_helpers_are_not_waited_for():
+    began, release, told = threading.Event(), threading.Event(), []
+
+    def work():
+        if threading.current_thread() is threading.main_thread():
+            assert began.wait(timeout=30)
+        else:
+            began.set()
+            release.wait(timeout=30)
+
+    run_shared(work, 2, lambda: told.append(1))
+    assert told == [1]
+    release.set()
+
+
 @pytest.mark.parametrize("guilty", ["caller", "helper"])
 def test_errors_arrive(guilty):
     both = threading.Barrier(2)

@@ -6,7 +6,7 @@ import ctypes
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from catena.kernels.runtime import share_batch, share_single
+from catena.kernels.runtime import finish, share_batch, share_single
 from catena.kernels.scratch import borrow, give_back
 from catena.kernels.share_ir import JOB_WORDS
 from catena.kernels.threads import get_threads, run_shared
@@ -55,7 +55,7 @@ def run_job(kernel: Kernel, plan: Plan, words: ctypes.Array[ctypes.c_int64], sam
     if plan.one_by_one:
         entry, size, share = kernel.single_entry, kernel.single_scratch, share_single()
     shape = len(kernel.inputs), len(kernel.outputs), kernel.dtype.itemsize
-    words[:9] = [entry, kernel.context_address, 0, samples, piece, *shape, kernel.widths_address]
+    words[:10] = [entry, kernel.context_address, 0, samples, piece, *shape, kernel.widths_address, 0]
 
     def work(owners: Any = owners) -> None:  # a thread that is still working holds them, whatever becomes of the call
         scratch = borrow(size)
@@ -64,7 +64,8 @@ def run_job(kernel: Kernel, plan: Plan, words: ctypes.Array[ctypes.c_int64], sam
         finally:
             give_back(scratch)
 
-    run_shared(work, plan.threads)
+    wait = finish()
+    run_shared(work, plan.threads, wait and (lambda: wait(ctypes.addressof(words))))
 
 
 def large_job(kernel: Kernel) -> Callable[..., None]:

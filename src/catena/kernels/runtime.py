@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import ctypes
 import functools
+import os
 from collections.abc import Callable
 
 from catena.kernels.call_ir import CALL_IR
@@ -21,6 +22,7 @@ from catena.kernels.keyed_ir import KEYED_IR
 from catena.kernels.share_ir import SHARE_IR
 
 Share = Callable[[int, int], None]
+Wait = Callable[[int], None]
 
 
 @functools.cache
@@ -40,6 +42,16 @@ def share_batch() -> Share:
 def share_single() -> Share:
     """``share(job, scratch)``: the same through ``single``, sample by sample, where memory is short."""
     return _share("share_single")
+
+
+@functools.cache
+def finish() -> Wait | None:
+    """``finish(job)``: wait, without the GIL, until all samples are done; None where the system offers no way."""
+    let_others_run = getattr(ctypes.CDLL(None), "sched_yield", None) if os.name == "posix" else None
+    if let_others_run is None:
+        return None
+    wait, way = _share("finish"), ctypes.cast(let_others_run, ctypes.c_void_p).value or 0
+    return lambda job: wait(job, way)
 
 
 def _share(name: str) -> Share:

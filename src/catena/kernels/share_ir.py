@@ -2,7 +2,8 @@
 
 Threads take pieces of a *job* by adding to a common counter. A job is a block of words: 0 entry point, 1 context,
 2 the next sample to take, 3 number of samples, 4 samples per piece, 5 number of inputs, 6 of outputs, 7 bytes per
-element, 8 address of the widths of the output rows; then the input rows, their strides, and the output rows.
+element, 8 address of the widths of the output rows, 9 how many samples are done; then the input rows, their strides,
+and the output rows.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ _LOAD_COMMON = f"""
   %strides = getelementptr i64, ptr %job, i64 {STRIDES}
   %outputs = getelementptr i64, ptr %job, i64 {RESULTS}
   %next = getelementptr i64, ptr %job, i64 2
+  %done = getelementptr i64, ptr %job, i64 9
 {_load(0, "%entry.point", "ptr")}
 {_load(1, "%context", "ptr")}
 {_load(3, "%count", "i64")}"""
@@ -44,6 +46,7 @@ run:
   %last = icmp slt i64 %left, %piece
   %samples = select i1 %last, i64 %left, i64 %piece
   call void %entry.point(ptr %context, ptr %inputs, ptr %strides, ptr %outputs, ptr %scratch, i64 %first, i64 %samples)
+  %done.batch = atomicrmw add ptr %done, i64 %samples release
   br label %take
 end:
   ret void
@@ -66,7 +69,25 @@ run:
   call void @advance(ptr %rows, ptr %inputs, ptr %strides, i64 %n.inputs, i64 %bytes, i64 %sample)
   call void @advance(ptr %results, ptr %outputs, ptr %widths, i64 %n.outputs, i64 %bytes, i64 %sample)
   call void %entry.point(ptr %context, ptr %rows, ptr %results, ptr %scratch)
+  %done.one = atomicrmw add ptr %done, i64 1 release
   br label %take
+end:
+  ret void
+}}
+
+; wait until all samples are done, which is soon once none is left to take; ``yield`` lets others run
+define dso_local void @finish(ptr %job, ptr %yield) #0 {{
+entry:
+  %done = getelementptr i64, ptr %job, i64 9
+{_load(3, "%count", "i64")}
+  br label %look
+look:
+  %so.far = load atomic i64, ptr %done acquire, align 8
+  %complete = icmp sge i64 %so.far, %count
+  br i1 %complete, label %end, label %wait
+wait:
+  %ignored = call i32 %yield()
+  br label %look
 end:
   ret void
 }}

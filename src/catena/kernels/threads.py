@@ -1,7 +1,7 @@
 """Threads that share the work on a batch.
 
 Helpers are threads that sleep until there is a job. A caller posts its job, works on it itself and, when nothing is
-left to take, waits only for the helpers that have begun: one that wakes too late finds the job closed.
+left to take, waits for the pieces that helpers have taken: one that wakes too late finds the job closed.
 """
 
 from __future__ import annotations
@@ -35,11 +35,13 @@ def get_threads() -> int:
     return len(affinity(0)) if affinity else os.cpu_count() or 1
 
 
-def run_shared(work: Callable[[], None], threads: int) -> None:
-    """Run ``work`` in this thread and in up to ``threads - 1`` others at once; return when all have finished.
+def run_shared(work: Callable[[], None], threads: int, finish: Callable[[], None] | None = None) -> None:
+    """Run ``work`` in this thread and in up to ``threads - 1`` others at once; return when all is done.
 
     ``work`` takes pieces of a common task until none is left, so it doesn't matter how many threads come. If it raises
-    in a helper, the first such error is raised here, after everybody has stopped.
+    in a helper, the first such error is raised here, after everybody has stopped. ``finish``, if given, waits until all
+    pieces are done, which is sooner than when the helpers have stopped; then only errors before a piece is taken may
+    happen, and those of helpers do not matter.
     """
     if threads <= 1:
         work()
@@ -48,8 +50,13 @@ def run_shared(work: Callable[[], None], threads: int) -> None:
     try:
         _team.post(job, threads - 1)
         work()
+        if finish is not None:
+            finish()
+            job.closed = True
+            return
     finally:
-        job.close()
+        if not job.closed:
+            job.close()
     if job.error is not None:
         raise job.error
 
@@ -62,13 +69,13 @@ class _Job:
         self._work = work
         self._lock = threading.Lock()
         self._running = 0
-        self._closed = False
+        self.closed = False
         self._idle = threading.Lock()
 
     def join_in(self) -> None:
         """Work along, unless the job is over."""
         with self._lock:
-            if self._closed:
+            if self.closed:
                 return
             if not self._running:
                 self._idle.acquire()
@@ -86,7 +93,7 @@ class _Job:
     def close(self) -> None:
         """Let nobody else begin and wait for those who have."""
         with self._lock:
-            self._closed = True
+            self.closed = True
         with self._idle:
             pass
 
