@@ -17,8 +17,8 @@ def main() -> None:
     print(f"{M!r}: as an array {8e-6 * robot.nv**2:,.0f} MB")
 
     X = rng.standard_normal((20, robot.nv))  # 20 vectors, one in each row
-    B = M @ X
-    print(f"M @ X and back, M.solve(M @ X): X to {np.abs(M.solve(B) - X).max():.0e}")
+    B = M.times(X)
+    print(f"M.times(X) and back, M.solve(B): X to {np.abs(M.solve(B) - X).max():.0e}")
     print(f"log det M = {M.logdet():.6f}, its gradient has {M.logdet_gradient().shape[0]:,} entries")
 
     U, D = M.factors()

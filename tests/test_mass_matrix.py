@@ -108,7 +108,9 @@ def test_agrees_with_dense_algebra(method: str, topology: str, dtype: npt.DTypeL
         assert M.shape == expected.shape
         check(M.dense(), expected)
         check(M.inv(), inverse)
-        check(M @ x, times(expected, x))
+        check(M.times(x), times(expected, x))
+        if x.ndim <= q.ndim:
+            check(M @ x, times(expected, x))
         check(M.solve(x), times(inverse, x))
         check(np.asarray(M.logdet()), np.linalg.slogdet(expected)[1])
         check(M.diagonal(), np.diagonal(expected, axis1=-2, axis2=-1))
@@ -265,9 +267,28 @@ def test_products_with_matrices_are_those_of_numpy() -> None:
             np.testing.assert_allclose(U @ A, U.dense() @ A, atol=1e-12)
             np.testing.assert_allclose(U.T @ A, np.swapaxes(U.dense(), -1, -2) @ A, atol=1e-12)
             np.testing.assert_allclose(D @ A, D.dense() @ A, atol=1e-12)
-            if k != robot.nv:
-                np.testing.assert_allclose(np.asarray(M) @ M.solve(A), A, atol=1e-9)
-        if not batch:
-            B = rng.standard_normal((4, robot.nv))
+            B = np.swapaxes(A, -1, -2)
             np.testing.assert_allclose(B @ M, B @ np.asarray(M), atol=1e-12)
-            np.testing.assert_allclose(M.times(B), B @ np.asarray(M), atol=1e-12)
+            np.testing.assert_allclose(B @ U, B @ U.dense(), atol=1e-12)
+            np.testing.assert_allclose(B @ U.T, B @ np.swapaxes(U.dense(), -1, -2), atol=1e-12)
+            np.testing.assert_allclose(B @ D, B @ D.dense(), atol=1e-12)
+
+
+def test_a_stack_of_matrices_is_multiplied_by_one_mass_matrix() -> None:
+    robot, rng = robot_of("chain"), np.random.default_rng(1)
+    M = robot.mass_matrix(robot.random_configuration(rng))
+    A = rng.standard_normal((4, robot.nv, 3))
+    np.testing.assert_allclose(M @ A, np.asarray(M) @ A, atol=1e-12)
+
+
+def test_rows_and_columns_are_not_mixed_up() -> None:
+    robot, rng = robot_of("chain"), np.random.default_rng(2)
+    M = robot.mass_matrix(robot.random_configuration(rng))
+    for k in (3, robot.nv):
+        X = rng.standard_normal((k, robot.nv))
+        np.testing.assert_allclose(M.solve(M.times(X)), X, atol=1e-9)
+        np.testing.assert_allclose(M.solve((M @ X.T).T), X, atol=1e-9)
+    with pytest.raises(ShapeError, match=r"MassMatrix @ x: x must be .* got \(3, 5\); M.times takes vectors"):
+        M @ np.ones((3, 5))
+    with pytest.raises(ShapeError, match=r"b must have shape \(\.\.\., 5\), got \(5, 3\); .* M.solve\(b.T\).T"):
+        M.solve(np.ones((5, 3)))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -58,6 +58,28 @@ def serve_at_once(robot: Any, question: str, link: str, call: Any) -> None:
         known[question] = Keyed(getattr(robot, question), place=1, arguments=2)
         robot.__dict__[question] = known[question].function
     known[question].add(link, call)
+
+
+class Checked(NamedTuple):
+    """The arguments of a call as arrays, their common leading dimensions, and an array (or None) for each result."""
+
+    arrays: list[Array]
+    batch: tuple[int, ...]
+    outs: list[Array | None]
+
+
+def checked(
+    robot: Robot,
+    function: Function,
+    *arrays: npt.ArrayLike,
+    out: Any = None,
+    dtype: npt.DTypeLike = np.float64,
+    present: tuple[str, ...] = (),
+) -> Checked:
+    """Check the arguments of a question that several kernels answer together, as the one of `function` would."""
+    signature = engine.signature(robot, function, present, dtype)
+    given, batch = signature.arguments(arrays)
+    return Checked(given, batch, signature.wanted(out, batch))
 
 
 def is_rolled(robot: Robot, shape: str | None) -> bool:

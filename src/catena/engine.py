@@ -17,6 +17,7 @@ from catena.kinds import Function
 from catena.linkwise import evaluate, lowered_for, trace
 
 if TYPE_CHECKING:
+    from catena.kernels.arrays import Signature
     from catena.kernels.call import Kernel
     from catena.robot import Robot
 
@@ -53,9 +54,7 @@ def kernel(
 
     ``present`` names the optional inputs that calls will give, ``shape`` forces "unrolled" or "rolled".
     """
-    shape, dtype = _shape_for(robot, function, shape), np.dtype(dtype)
-    if dtype not in (np.float64, np.float32):
-        raise UnsupportedError(f"kernels compute in float64 or float32, not in {dtype.name}")
+    shape, dtype = _shape_for(robot, function, shape), checked_dtype(function.question, dtype)
     key = (function.name, present, dtype.name, shape)
     known: dict[tuple[Any, ...], Kernel] = robot.__dict__.setdefault("_kernels", {})
     if key not in known:
@@ -66,21 +65,43 @@ def kernel(
     return known[key]
 
 
+def signature(robot: Robot, function: Function, present: tuple[str, ...] = (), dtype: Any = np.float64) -> Signature:
+    """What calls of a function take and give; no machine code is made."""
+    key = function.name, present, dtype
+    known: dict[tuple[Any, ...], Signature] = robot.__dict__.setdefault("_signatures", {})
+    if key not in known:
+        from catena.kernels.build import signature
+
+        known[key] = signature(robot.tree, function, present, checked_dtype(function.question, dtype))
+    return known[key]
+
+
+def checked_dtype(question: str, dtype: Any) -> np.dtype[Any]:
+    """The dtype to compute in; UnsupportedError, which names the question, if that cannot be."""
+    try:
+        found: np.dtype[Any] = np.dtype(dtype)
+    except TypeError:
+        raise UnsupportedError(f"{question}: dtype must be float64 or float32, got {dtype!r}") from None
+    if found not in (np.float64, np.float32):
+        raise UnsupportedError(f"{question}: dtype must be float64 or float32, got {found.name}")
+    return found
+
+
 def check_shape(shape: str | None) -> None:
     """Refuse a word that is not a shape of kernels."""
     if shape not in ("unrolled", "rolled", None):
-        raise UnsupportedError(f"there is no kernel shape {shape!r}; expected 'unrolled', 'rolled' or None")
+        raise UnsupportedError(f"shape must be a kernel shape, 'unrolled', 'rolled' or None, got {shape!r}")
 
 
 def _shape_for(robot: Robot, function: Function, shape: str | None) -> str:
     check_shape(shape)
     if shape == "rolled" and function.dense:
-        raise UnsupportedError(f"{function.name} makes a whole matrix, which only unrolled kernels can")
+        raise UnsupportedError(f"{function.question} makes a whole matrix, which only unrolled kernels can")
     if shape is None:
         shape = "unrolled" if function.dense or robot.tree.n <= UNROLLED else "rolled"
     if shape == "unrolled" and robot.tree.n > UNROLLABLE:
         other = "a method without whole matrices" if function.dense else "shape='rolled'"
         raise UnsupportedError(
-            f"{function.name} unrolled for {robot.tree.n:,} links: expected at most {UNROLLABLE} links; use {other}"
+            f"{function.question} unrolled for {robot.tree.n:,} links: expected at most {UNROLLABLE} links; use {other}"
         )
     return shape

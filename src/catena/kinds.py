@@ -97,6 +97,7 @@ def dense_shape(name: str, n: int, nq: int, nv: int) -> tuple[int, ...]:
 class Function:
     """An algorithm with the names and kinds of its arrays.
 
+    `name` tells functions apart; up to the first slash it is the question that users ask, which messages show.
     `inputs` that a call may leave out are listed in `optional`, and then reach the algorithm as None. An output of a
     kind such as "dense:nv,nv" is a nested list of scalars, which only unrolled kernels can make. `regroup` and `choose`
     say which lowering passes the algorithm can bear: see :func:`catena.model.lowered.lower`. `shared` inputs are the
@@ -111,6 +112,11 @@ class Function:
     regroup: bool = True
     choose: bool = True
     shared: tuple[str, ...] = ()
+
+    @property
+    def question(self) -> str:
+        """What users call it."""
+        return self.name.partition("/")[0]
 
     @property
     def dense(self) -> bool:

@@ -83,9 +83,9 @@ def test_normalize(robot: catena.Robot) -> None:
 @pytest.mark.parametrize("q", [1.0, [1.0], [[1.0, 2.0, 3.0]], ["a", "b"], [1j, 2], None, [[1.0, 2.0], [1.0]]])
 def test_bad_arrays_are_refused(q: object) -> None:
     robot = catena.planar_chain([1, 1], 1)
-    with pytest.raises(catena.ShapeError, match=r"q.*expected"):
+    with pytest.raises(catena.ShapeError, match="integrate: q must"):
         robot.integrate(q, [0, 0])
-    with pytest.raises(catena.ShapeError, match=r"dv.*expected"):
+    with pytest.raises(catena.ShapeError, match="integrate: dv must"):
         robot.integrate([0, 0], q)
 
 

@@ -69,5 +69,8 @@ INVERSE_DYNAMICS = Function(
     optional=("f_ext",),
 )
 POSES_AND_AXES = Function(
-    "denoc/poses_and_axes", poses_and_axes, {"q": "q"}, {"R": "rotation", "o": "point", "p": "axes"}
+    "natural_orthogonal_complement/poses_and_axes",
+    poses_and_axes,
+    {"q": "q"},
+    {"R": "rotation", "o": "point", "p": "axes"},
 )

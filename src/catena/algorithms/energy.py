@@ -161,7 +161,7 @@ CENTER_OF_MASS_JACOBIAN = Function(
     "center_of_mass_jacobian", Unrolled.center_of_mass_jacobian, _Q, {"J": "dense:3,nv"}, regroup=False
 )
 CENTROIDAL_MOMENTUM = Function(
-    "centroidal_momentum", Unrolled.centroidal_momentum, _QV, {"momentum": "dense:6"}, regroup=False
+    "momentum/centroidal", Unrolled.centroidal_momentum, _QV, {"momentum": "dense:6"}, regroup=False
 )
 CENTROIDAL_MOMENTUM_MATRIX = Function(
     "centroidal_momentum_matrix", Unrolled.centroidal_momentum_matrix, _Q, {"A": "dense:6,nv"}, regroup=False

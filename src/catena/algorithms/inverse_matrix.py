@@ -9,7 +9,7 @@ kernels only.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -131,10 +131,18 @@ INVERSE_MASS_MATRIX = Function(
 
 
 def of_frames(
-    algorithm: Callable[..., Any], name: str, places: Sequence[UnrolledPlace], points: bool, *outputs: str
+    algorithm: Callable[..., Any],
+    name: str,
+    places: Sequence[UnrolledPlace],
+    points: bool,
+    outputs: Mapping[str, str],
 ) -> Function:
-    """One of the functions above for given frames; `points` tells whether a point of each is an argument."""
-    inputs = {"q": "q", **{f"point{i}": "robot:3" for i in range(len(places) if points else 0)}}
+    """One of the functions above for given frames; `points` tells whether a point of each is an argument.
+
+    `outputs` are the shapes of the results by name, in which m stands for six times the number of frames.
+    """
+    names = ["point"] if len(places) == 1 else [f"point[{i}]" for i in range(len(places))]
+    inputs = {"q": "q", **(dict.fromkeys(names, "robot:3") if points else {})}
     size = str(6 * len(places))
-    kinds = {f"result{i}": f"dense:{output.replace('m', size)}" for i, output in enumerate(outputs)}
-    return Function(f"{algorithm.__name__}/{name}", partial(algorithm, places=places), inputs, kinds)
+    kinds = {output: f"dense:{shape.replace('m', size)}" for output, shape in outputs.items()}
+    return Function(name, partial(algorithm, places=places), inputs, kinds)

@@ -115,7 +115,7 @@ INTERLINK_FORCES = Function(
     regroup=False,
 )
 RECURSIVE_SPATIAL_DYNAMICS = Function(
-    "inverse_dynamics/rsd",
+    "spatial_dynamics",
     recursive_spatial_dynamics,
     _STATE,
     {"tau": "v", "velocity": "motion", "acceleration": "motion", "force": "force"},

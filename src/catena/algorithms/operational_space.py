@@ -100,7 +100,7 @@ def _fill(matrix: Matrix, row: int, column: int, block: Matrix) -> None:
 
 
 MOBILITY = Function(
-    "operational_space/mobility",
+    "link_mobilities",
     mobility,
     {"q": "q"},
     dict.fromkeys(("wx", "wy", "wz", "vx", "vy", "vz"), "motion"),

@@ -37,6 +37,39 @@ class Port:
         return math.prod(self.shape)
 
 
+class Signature(NamedTuple):
+    """What a question is called, what goes in and what comes out: enough to check the arguments of a call."""
+
+    question: str
+    inputs: tuple[Port, ...]
+    outputs: tuple[Port, ...]
+    dtype: np.dtype[Any]
+
+    def arguments(self, arrays: Sequence[Any]) -> tuple[list[np.ndarray], Shape]:
+        """The arguments as arrays of real numbers, and their common leading dimensions."""
+        if len(arrays) != len(self.inputs):
+            names = ", ".join(p.name for p in self.inputs)
+            raise TypeError(f"{self.question} takes {len(self.inputs)} arrays ({names}), not {len(arrays)}")
+        given = [as_array(a, p, self.question) for a, p in zip(arrays, self.inputs, strict=True)]
+        return given, batch_shape(given, self.inputs, self.question)
+
+    def wanted(self, out: Any, batch: Shape) -> list[np.ndarray | None]:
+        """The arrays to write to, None where a new one is to be made."""
+        if out is None:
+            return [None] * len(self.outputs)
+        if len(self.outputs) == 1:
+            (only,) = out if isinstance(out, tuple) and len(out) == 1 else (out,)
+            return [check_out(only, self.outputs[0], batch, self.dtype, f"{self.question}: out")]
+        if not isinstance(out, tuple) or len(out) != len(self.outputs):
+            names = ", ".join(p.name for p in self.outputs)
+            found = f"{len(out)}" if isinstance(out, tuple) else f"a {type(out).__name__}"
+            raise ShapeError(f"{self.question}: out must be a tuple of arrays ({names}), got {found}")
+        return [
+            None if o is None else check_out(o, p, batch, self.dtype, f"{self.question}: out for {p.name}")
+            for o, p in zip(out, self.outputs, strict=True)
+        ]
+
+
 class Tile(NamedTuple):
     """The samples from number ``first`` on that ``array[box]`` holds, where ``box`` ends in an ellipsis."""
 
@@ -47,17 +80,18 @@ class Tile(NamedTuple):
 
 def as_array(value: Any, port: Port, function: str) -> np.ndarray:
     """The argument as an array of real numbers whose last dimensions are the port's; shared, not copied."""
+    array = value
     if type(value) is not np.ndarray:
         try:
-            value = np.asarray(value)
+            array = np.asarray(value)
         except (ValueError, TypeError) as error:
-            raise ShapeError(f"{function}: {port.name} is not an array of numbers: {error}") from error
-    if value.dtype.kind not in "fiub":
-        raise ShapeError(f"{function}: {port.name} must hold real numbers, but its dtype is {value.dtype}")
-    leading = value.ndim - port.rank
-    if leading < 0 or value.shape[leading:] != port.shape:
-        raise ShapeError(f"{function}: {port.name} must have shape {_expected(port)}, got {value.shape}")
-    return value  # type: ignore[no-any-return]
+            raise ShapeError(f"{function}: {port.name} must hold real numbers, got {_shown(value)}") from error
+    if array.dtype.kind not in "fiub":
+        raise ShapeError(f"{function}: {port.name} must hold real numbers, got {_shown(value)}")
+    leading = array.ndim - port.rank
+    if leading < 0 or array.shape[leading:] != port.shape:
+        raise ShapeError(f"{function}: {port.name} must have shape {_expected(port)}, got {array.shape}")
+    return array  # type: ignore[no-any-return]
 
 
 def batch_shape(arrays: Sequence[np.ndarray], ports: Sequence[Port], function: str) -> Shape:
@@ -72,16 +106,16 @@ def batch_shape(arrays: Sequence[np.ndarray], ports: Sequence[Port], function: s
         raise ShapeError(f"{function}: the leading dimensions of {given} do not broadcast together") from None
 
 
-def check_out(value: Any, port: Port, batch: Shape, dtype: np.dtype[Any], function: str) -> np.ndarray:
-    """An array given to receive a result."""
+def check_out(value: Any, port: Port, batch: Shape, dtype: np.dtype[Any], what: str) -> np.ndarray:
+    """An array given to receive a result, `what` in messages."""
     if not isinstance(value, np.ndarray):
-        raise ShapeError(f"{function}: out for {port.name} must be a NumPy array, not {type(value).__name__}")
+        raise ShapeError(f"{what} must be a NumPy array, not {type(value).__name__}")
     if value.shape != batch + port.shape:
-        raise ShapeError(f"{function}: out for {port.name} must have shape {batch + port.shape}, got {value.shape}")
+        raise ShapeError(f"{what} must have shape {batch + port.shape}, got {value.shape}")
     if value.dtype != dtype:
-        raise ShapeError(f"{function}: out for {port.name} must have dtype {dtype}, got {value.dtype}")
+        raise ShapeError(f"{what} must have dtype {dtype}, got {value.dtype}")
     if not value.flags.writeable:
-        raise ShapeError(f"{function}: out for {port.name} is read-only")
+        raise ShapeError(f"{what} is read-only")
     return value
 
 
@@ -128,6 +162,14 @@ def _walk(shape: Shape, strides: Shape, stride: int | None) -> int | None:
                 return None
             expected *= n
     return stride or 0
+
+
+def _shown(value: Any) -> str:
+    """A wrong argument as a message can show it."""
+    if isinstance(value, np.ndarray) and value.ndim:
+        return f"an array of dtype {value.dtype}"
+    text = repr(value[()] if isinstance(value, np.ndarray) else value)
+    return text if len(text) < 60 else f"a {type(value).__name__}"
 
 
 def _expected(port: Port) -> str:

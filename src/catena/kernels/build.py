@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from catena.kernels.arrays import Port
+from catena.kernels.arrays import Port, Signature
 from catena.kernels.call import Kernel
-from catena.kernels.compile import Codegen, compile_cached, module_cached, object_code
+from catena.kernels.compile import Codegen, Module, compile_cached, module_cached, object_code
 from catena.kernels.rolled import Layout, rolled_ir
 from catena.kernels.selfcheck import agrees
 from catena.kernels.target import host
@@ -29,9 +29,7 @@ def unrolled_kernel(tree: Tree, function: Function, present: tuple[str, ...], dt
     """Straight-line code with the mechanism's numbers folded in. The disk cache spares tracing as well as compiling."""
     key = ("unrolled", function.name, ",".join(present), dtype.name, tree.digest().hex())
     module = module_cached(key, lambda: _unrolled_code(trace(lowered_for(tree, function), function, present), dtype))
-    arrays = function.given(present), function.outputs
-    ports = [[Port(n, _shape(tree, k)) for n, k in some.items()] for some in arrays]
-    return Kernel(function.name, module, *ports, dtype=dtype)
+    return Kernel(*_described(tree, function, present, module), dtype=dtype)
 
 
 def _unrolled_code(traced: Traced, dtype: np.dtype[Any]) -> bytes:
@@ -57,8 +55,23 @@ def rolled_kernel(tree: Tree, function: Function, present: tuple[str, ...], dtyp
     ir = rolled_ir(program, inputs, outputs, layout, host(), dtype, function.shared)
     module = compile_cached(("rolled", ir), lambda: ir, ROLLED)
     context = _context(lowered, codes, program.columns, dtype)
-    ports = [[Port(n, _shape(tree, k)) for n, k in arrays.items()] for arrays in (given, function.outputs)]
-    return Kernel(function.name, module, *ports, dtype=dtype, links=lowered.n, context=context)
+    described = _described(tree, function, present, module)
+    return Kernel(*described, dtype=dtype, links=lowered.n, context=context)
+
+
+def signature(tree: Tree, function: Function, present: tuple[str, ...], dtype: np.dtype[Any]) -> Signature:
+    """What a kernel of a function takes and gives, without making it."""
+    inputs, outputs = function.given(present), function.outputs
+    return Signature(function.question, _ports(tree, inputs), _ports(tree, outputs), dtype)
+
+
+def _described(tree: Tree, function: Function, present: tuple[str, ...], module: Module) -> Any:
+    """The first arguments of a Kernel."""
+    return function.question, module, _ports(tree, function.given(present)), _ports(tree, function.outputs)
+
+
+def _ports(tree: Tree, arrays: Mapping[str, str]) -> tuple[Port, ...]:
+    return tuple(Port(name, _shape(tree, k)) for name, k in arrays.items())
 
 
 def _shape(tree: Tree, kind_name: str) -> tuple[int, ...]:

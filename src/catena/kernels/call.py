@@ -11,7 +11,7 @@ import numpy as np
 
 from catena.errors import UnsupportedError
 from catena.kernels import scratch
-from catena.kernels.arrays import Port, Shape, as_array, batch_shape, check_out
+from catena.kernels.arrays import Port, Signature
 from catena.kernels.compile import Module
 from catena.kernels.evaluate import evaluate
 from catena.kernels.results import new_result
@@ -22,7 +22,7 @@ class Kernel:
     """A compiled function: arrays in, arrays out, any leading dimensions.
 
     Args:
-        name: what to call it in messages.
+        name: what to call it in messages, a question that users ask.
         module: the machine code.
         inputs: names and shapes of the arguments.
         outputs: names and shapes of the results.
@@ -49,6 +49,7 @@ class Kernel:
             raise UnsupportedError(f"{name}: a kernel has at most {MAX_ARRAYS} inputs and as many outputs")
         self.name, self.module, self.inputs, self.outputs = name, module, tuple(inputs), tuple(outputs)
         self.dtype = np.dtype(dtype)
+        self.signature = Signature(name, self.inputs, self.outputs, self.dtype)
         (self.lanes,) = module.integers("lanes")
         self.operations = module.integers("operations")[0] * max(1, links)
         sizes = module.integers("scratch_bytes", 4)
@@ -68,12 +69,8 @@ class Kernel:
         Results are new arrays, or those given as ``out`` (an array, or a tuple with an array or None per output), which
         may overlap the arguments. They are the same bit by bit whatever the number of samples and threads.
         """
-        if len(arrays) != len(self.inputs):
-            names = ", ".join(p.name for p in self.inputs)
-            raise TypeError(f"{self.name} takes {len(self.inputs)} arrays ({names}), not {len(arrays)}")
-        given = [as_array(a, p, self.name) for a, p in zip(arrays, self.inputs, strict=True)]
-        batch = batch_shape(given, self.inputs, self.name)
-        wanted = self._wanted(out, batch)
+        given, batch = self.signature.arguments(arrays)
+        wanted = self.signature.wanted(out, batch)
         results = [
             new_result(batch + p.shape, self.dtype) if w is None or _in_the_way(w, given) else w
             for w, p in zip(wanted, self.outputs, strict=True)
@@ -86,18 +83,6 @@ class Kernel:
                 results[i] = w
         returned = [r if r.ndim or out is not None else r[()] for r in results]
         return returned[0] if len(returned) == 1 else tuple(returned)
-
-    def _wanted(self, out: Any, batch: Shape) -> list[np.ndarray | None]:
-        """The arrays to write to, None where a new one is to be made."""
-        if out is None:
-            return [None] * len(self.outputs)
-        outs = out if isinstance(out, tuple) else (out,)
-        if len(outs) != len(self.outputs):
-            raise TypeError(f"{self.name} has {len(self.outputs)} results, but out holds {len(outs)} arrays")
-        return [
-            None if o is None else check_out(o, p, batch, self.dtype, self.name)
-            for o, p in zip(outs, self.outputs, strict=True)
-        ]
 
 
 def _in_the_way(out: np.ndarray, arrays: list[np.ndarray]) -> bool:

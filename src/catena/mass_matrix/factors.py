@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, NamedTuple
+from functools import partial
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 import numpy.typing as npt
 
 from catena.mass_matrix.methods import Method
+from catena.mass_matrix.vectors import answer, product, product_from_the_left
 
 Array = npt.NDArray[Any]
 
@@ -18,17 +19,6 @@ class Factors(NamedTuple):
 
     U: Upper
     D: BlockDiagonal
-
-
-def product(apply: Callable[[Array], Array], x: npt.ArrayLike, method: Method) -> Array:
-    """A matrix times x, where `apply` multiplies vectors (..., nv): x has such vectors, or is a matrix (..., nv, k).
-
-    It is a matrix, as for NumPy, if it has one dimension more than the configurations, and nv rows.
-    """
-    given = np.asarray(x)
-    if given.ndim == method.q.ndim + 1 and given.shape[-2] == method.robot.nv:
-        return np.moveaxis(apply(np.moveaxis(given, -1, 0)), 0, -1)
-    return apply(given)
 
 
 class Upper:
@@ -46,17 +36,28 @@ class Upper:
 
     def __matmul__(self, x: npt.ArrayLike) -> Array:
         """U x, or Uᵀ x, for vectors x (..., nv) or a matrix (..., nv, k). O(n) for each vector."""
-        name = "transpose_times" if self._transposed else "times"
-        return product(lambda rows: self._method.upper(name, rows), x, self._method)
+        return product(self._method, f"{self._name} @ x", self._times, x)
+
+    def __rmatmul__(self, x: npt.ArrayLike) -> Array:
+        """x U, or x Uᵀ, for vectors x (..., nv) or a matrix (..., k, nv). O(n) for each vector."""
+        return product_from_the_left(self._method, f"x @ {self._name}", self.T._times, x)
 
     def solve(self, b: npt.ArrayLike) -> Array:
         """U⁻¹ b, or U⁻ᵀ b, for vectors b, (..., nv). O(n)."""
-        return self._method.upper("transpose_divide" if self._transposed else "divide", b)
+        action = partial(self._method.upper, "transpose_divide" if self._transposed else "divide")
+        return cast(Array, answer(self._method, f"{self._name}.solve", action, None, "b", b))
+
+    @property
+    def _name(self) -> str:
+        return "U.T" if self._transposed else "U"
+
+    def _times(self, x: Array, out: Array | None = None) -> Array:
+        return self._method.upper("transpose_times" if self._transposed else "times", x, out)
 
     def dense(self) -> Array:
         """The matrix, (..., nv, nv). O(n²) time and memory."""
-        which = "transpose_times" if self._transposed else "times"
-        return np.swapaxes(_widened(self._method).upper(which, _units(self._method)), -1, -2)
+        columns = Upper(_widened(self._method), self._transposed)._times(_units(self._method))
+        return np.swapaxes(columns, -1, -2)
 
 
 class BlockDiagonal:
@@ -74,11 +75,15 @@ class BlockDiagonal:
 
     def __matmul__(self, x: npt.ArrayLike) -> Array:
         """D x for vectors x (..., nv) or a matrix (..., nv, k). O(n) for each vector."""
-        return product(lambda rows: self._method.blocks("times", rows), x, self._method)
+        return product(self._method, "D @ x", partial(self._method.blocks, "times"), x)
+
+    def __rmatmul__(self, x: npt.ArrayLike) -> Array:
+        """x D for vectors x (..., nv) or a matrix (..., k, nv). O(n) for each vector."""
+        return product_from_the_left(self._method, "x @ D", partial(self._method.blocks, "times"), x)
 
     def solve(self, b: npt.ArrayLike) -> Array:
         """D⁻¹ b for vectors b, (..., nv). O(n)."""
-        return self._method.blocks("solve", b)
+        return cast(Array, answer(self._method, "D.solve", partial(self._method.blocks, "solve"), None, "b", b))
 
     def dense(self) -> Array:
         """The matrix, (..., nv, nv). O(n²) time and memory."""

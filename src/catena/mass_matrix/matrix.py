@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 import numpy.typing as npt
 
-from catena.algorithms.determinant import LOG_DETERMINANT, LOG_DETERMINANT_GRADIENT
-from catena.algorithms.diagonals import DIAGONAL, INVERSE_DIAGONAL
-from catena.algorithms.energy import KINETIC_ENERGY
+from catena.algorithms.determinant import LOG_DETERMINANT
 from catena.algorithms.inverse_matrix import INVERSE_MASS_MATRIX
-from catena.asking import delivered, is_rolled, quick
+from catena.asking import is_rolled, quick
+from catena.engine import check_shape, checked_dtype
 from catena.errors import ShapeError, UnsupportedError
-from catena.mass_matrix.factors import BlockDiagonal, Factors, Upper, product
-from catena.mass_matrix.methods import METHODS, DenseMethod, Method, dense, method_class
+from catena.kernels.arrays import Port, as_array
+from catena.mass_matrix.factors import BlockDiagonal, Factors, Upper
+from catena.mass_matrix.methods import METHODS, DenseMethod, Method, method_class
+from catena.mass_matrix.vectors import answer, product, product_from_the_left
 from catena.model.singular import check_leaves
 
 if TYPE_CHECKING:
@@ -32,8 +33,9 @@ class MassMatrix:
 
     Made by `robot.mass_matrix(q)`. Vectors lie along the last dimension, as everywhere in Catena, and broadcast against
     the batch of configurations: with q (nq,) and X (100, nv), `M.times(X)` and `M.solve(X)` take the 100 rows one by
-    one; with q (8192, nq) and x (8192, nv) they pair them up. `M @ X` does as well, but where X has nv rows it is the
-    matrix product of NumPy. What must be factored is factored once, when first needed.
+    one; with q (8192, nq) and x (8192, nv) they pair them up. `M @ x` pairs up vectors, too; but where x has more
+    dimensions than q it is the matrix product of NumPy, x being (..., nv, k). What must be factored is factored once,
+    when first needed.
 
     Rotor inertias (armature) are part of M, of its inverse, determinant and factors, whatever the method.
     """
@@ -52,7 +54,9 @@ class MassMatrix:
         if type(q) is np.ndarray and q.dtype is _FLOAT64 and dtype is np.float64:
             array, usual = q.copy(), shape is None and (method == "innovations" or method == "udu")
         else:
-            array, usual = np.array(q, dtype), False
+            given = as_array(q, Port("q", (robot.nq,)), "mass_matrix")
+            array, usual = np.array(given, checked_dtype("mass_matrix", dtype)), False
+            check_shape(shape)
         if array.shape[-1:] != robot._q_shape:
             raise ShapeError(f"mass_matrix: q must have shape (..., {robot.nq}), got {array.shape}")
         self.robot, self.method, self._kernel_shape = robot, method, shape
@@ -90,26 +94,23 @@ class MassMatrix:
 
     def __matmul__(self, x: npt.ArrayLike) -> Array:
         """M x for a vector (nv,), a matrix (..., nv, k) as in NumPy, or vectors (..., nv) that go with those of q."""
-        return product(self._method.times, x, self._method)
+        return product(self._method, "MassMatrix @ x", self._method.times, x)
 
     def __rmatmul__(self, x: npt.ArrayLike) -> Array:
-        """x M, for vectors x (..., nv): M is symmetric, so each row is multiplied."""
-        return self._method.times(x)
+        """x M, likewise: for a vector (nv,), a matrix (..., k, nv), or vectors (..., nv) that go with those of q."""
+        return product_from_the_left(self._method, "x @ MassMatrix", self._method.times, x)
 
     def times(self, x: npt.ArrayLike, *, out: Array | None = None) -> Array:
         """M x for vectors x, (..., nv). O(n)."""
-        return self._method.times(x, out)
+        return cast(Array, answer(self._method, "MassMatrix.times", self._method.times, out, "x", x))
 
     def solve(self, b: npt.ArrayLike, *, out: Array | None = None) -> Array:
         """M⁻¹ b for vectors b, (..., nv). O(n), and less from the second call on.
 
-        A matrix (..., nv, k) of right-hand sides in its columns, as `numpy.linalg.solve` has it, is taken for what it
-        is when k is not nv; give `b.T` where it is.
+        Where `numpy.linalg.solve` has right-hand sides in columns, transpose: M⁻¹ Jᵀ is `M.solve(J).T`.
         """
         self._check()
-        if np.shape(b)[-1:] != (self.robot.nv,) and np.ndim(b) == self.q.ndim + 1:
-            return delivered(product(self._method.solve, b, self._method), out)
-        return self._method.solve(b, out)
+        return cast(Array, answer(self._method, "MassMatrix.solve", self._method.solve, out, "b", b))
 
     def logdet(self, *, out: Array | None = None) -> Any:
         """log det M, (...,). O(n)."""
@@ -120,42 +121,36 @@ class MassMatrix:
         self._check()
         if self._quick is not None:
             self._quick["logdet"] = quick(self.robot, LOG_DETERMINANT)
-        return self._method.logdet(out)
+        return answer(self._method, "MassMatrix.logdet", self._method.logdet, out, result="number")
 
     def logdet_gradient(self, *, out: Array | None = None) -> Array:
         """The derivatives of log det M along each joint velocity, (..., nv). O(n)."""
         self._check()
-        _, gradient = self._method.ask(LOG_DETERMINANT_GRADIENT, self.q, out=None if out is None else (None, out))
-        result: Array = gradient
-        return result
+        return cast(Array, answer(self._method, "MassMatrix.logdet_gradient", self._method.logdet_gradient, out))
 
     def sqrt_matvec(self, z: npt.ArrayLike, *, out: Array | None = None) -> Array:
         """A z, where A Aᵀ = M: with z white noise of variance kT, momenta of the canonical ensemble. O(n)."""
         self._check()
-        return self._method.root(z, out)
+        return cast(Array, answer(self._method, "MassMatrix.sqrt_matvec", self._method.root, out, "z", z))
 
     def inv_sqrt_matvec(self, z: npt.ArrayLike, *, out: Array | None = None) -> Array:
         """A z, where A Aᵀ = M⁻¹: with z white noise of variance kT, velocities of the canonical ensemble. O(n)."""
         self._check()
-        return self._method.inverse_root(z, out)
+        return cast(Array, answer(self._method, "MassMatrix.inv_sqrt_matvec", self._method.inverse_root, out, "z", z))
 
     def quadratic_form(self, v: npt.ArrayLike, *, out: Array | None = None) -> Any:
         """vᵀ M v, (...,): twice the kinetic energy. O(n)."""
-        energy = self._method.ask(KINETIC_ENERGY, self.q, v, out=out)
-        if out is None:
-            return 2.0 * energy
-        return np.multiply(out, 2.0, out=out)
+        method = self._method
+        return answer(method, "MassMatrix.quadratic_form", method.quadratic_form, out, "v", v, result="number")
 
     def diagonal(self, *, out: Array | None = None) -> Array:
         """The diagonal of M, (..., nv). O(n)."""
-        result: Array = self._method.ask(DIAGONAL, self.q, out=out)
-        return result
+        return cast(Array, answer(self._method, "MassMatrix.diagonal", self._method.diagonal, out))
 
     def inv_diagonal(self, *, out: Array | None = None) -> Array:
         """The diagonal of M⁻¹, (..., nv). O(n)."""
         self._check()
-        result: Array = self._method.ask(INVERSE_DIAGONAL, self.q, out=out)
-        return result
+        return cast(Array, answer(self._method, "MassMatrix.inv_diagonal", self._method.inverse_diagonal, out))
 
     def factors(self) -> Factors:
         """U and D with M = U D Uᵀ: U unit upper triangular, D block diagonal with a block for each joint. O(n)."""
@@ -166,19 +161,18 @@ class MassMatrix:
 
     def dense(self, *, out: Array | None = None) -> Array:
         """M as an array, (..., nv, nv). O(n²) time and memory."""
-        return dense(self._method, out)
+        return cast(Array, answer(self._method, "MassMatrix.dense", self._method.dense, out, result="matrix"))
 
     def inv(self, *, out: Array | None = None) -> Array:
         """M⁻¹ as an array, (..., nv, nv). O(n²) time and memory; `solve` needs neither."""
         if out is None and self._quick is not None:
             found = self._quick.get("inv")
             if found is not None:
-                result: Array = found(self.q)
-                return result
+                return cast(Array, found(self.q))
         self._check()
         if self._quick is not None and not is_rolled(self.robot, None):
             self._quick["inv"] = quick(self.robot, INVERSE_MASS_MATRIX)
-        return self._method.inverse(out)
+        return cast(Array, answer(self._method, "MassMatrix.inv", self._method.inverse, out, result="matrix"))
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array:
         """M as an array, (..., nv, nv). O(n²) time and memory."""

@@ -15,6 +15,8 @@ import numpy as np
 import numpy.typing as npt
 
 from catena.algorithms import determinant, innovations, udu
+from catena.algorithms.diagonals import DIAGONAL, INVERSE_DIAGONAL
+from catena.algorithms.energy import KINETIC_ENERGY
 from catena.algorithms.inverse_matrix import INVERSE_MASS_MATRIX
 from catena.asking import ask, delivered, is_rolled
 from catena.errors import SingularError, UnsupportedError
@@ -108,6 +110,8 @@ class Method:
     """The actions of M at the configurations q by sweeps, from gains and blocks that are computed once."""
 
     factorization = INNOVATIONS
+    checks = True
+    """Whether the actions check the arrays they are given, as kernels do."""
 
     def __init__(self, robot: Robot, q: Array, dtype: np.dtype[Any], shape: str | None) -> None:
         self.robot, self.q, self.dtype, self.shape = robot, q, dtype, shape
@@ -150,6 +154,36 @@ class Method:
         """log det M."""
         return self.ask(determinant.LOG_DETERMINANT, self.q, out=out)
 
+    def logdet_gradient(self, out: Array | None = None) -> Array:
+        """The derivatives of log det M."""
+        outs = None if out is None else (None, out)
+        _, gradient = self.ask(determinant.LOG_DETERMINANT_GRADIENT, self.q, out=outs)
+        result: Array = gradient
+        return result
+
+    def quadratic_form(self, v: npt.ArrayLike, out: Array | None = None) -> Any:
+        """vᵀ M v, twice the kinetic energy."""
+        energy = self.ask(KINETIC_ENERGY, self.q, v, out=out)
+        return energy + energy if out is None else np.add(out, out, out=out)
+
+    def diagonal(self, out: Array | None = None) -> Array:
+        """The diagonal of M."""
+        result: Array = self.ask(DIAGONAL, self.q, out=out)
+        return result
+
+    def inverse_diagonal(self, out: Array | None = None) -> Array:
+        """The diagonal of M⁻¹."""
+        result: Array = self.ask(INVERSE_DIAGONAL, self.q, out=out)
+        return result
+
+    def dense(self, out: Array | None = None) -> Array:
+        """M, (..., nv, nv), from composite bodies, or column by column where kernels are loops."""
+        if not is_rolled(self.robot, self.shape):
+            result: Array = self.ask(MASS_MATRIX, self.q, out=out)
+            return result
+        columns = self.ask(MASS_MATRIX_TIMES, self.q[..., None, :], np.eye(self.robot.nv, dtype=self.dtype))
+        return delivered(np.swapaxes(columns, -1, -2), out)
+
     def inverse(self, out: Array | None = None) -> Array:
         """M⁻¹, (..., nv, nv): whole, or column by column where kernels are loops."""
         if not is_rolled(self.robot, self.shape):
@@ -160,14 +194,14 @@ class Method:
         columns = self.ask(self.factorization.solve, self.q[..., None, :], gains, blocks, units)
         return delivered(np.swapaxes(columns, -1, -2), out)
 
-    def upper(self, which: str, x: npt.ArrayLike) -> Array:
+    def upper(self, which: str, x: npt.ArrayLike, out: Array | None = None) -> Array:
         """What U does: `which` names an action of the factorization."""
-        result: Array = self.ask(getattr(self.factorization, which), self.q, self.factors[0], x)
+        result: Array = self.ask(getattr(self.factorization, which), self.q, self.factors[0], x, out=out)
         return result
 
-    def blocks(self, which: str, x: npt.ArrayLike) -> Array:
+    def blocks(self, which: str, x: npt.ArrayLike, out: Array | None = None) -> Array:
         """What D does: "times" or "solve"."""
-        result: Array = self.ask(BLOCKS_TIMES if which == "times" else BLOCKS_SOLVE, self.factors[1], x)
+        result: Array = self.ask(BLOCKS_TIMES if which == "times" else BLOCKS_SOLVE, self.factors[1], x, out=out)
         return result
 
 
@@ -183,6 +217,8 @@ class FixmanMethod(Method):
     Square roots and factors, which it does not have, are those of the innovations.
     """
 
+    checks = False
+
     def solve(self, b: npt.ArrayLike, out: Array | None = None) -> Array:
         """M⁻¹ b."""
         return fixman_method.solve(self.robot, self.q, b, out=out, dtype=self._dtype, shape=self.shape)
@@ -195,10 +231,12 @@ class FixmanMethod(Method):
 class DenseMethod(Method):
     """The matrix itself and its Cholesky factor, by NumPy: O(n²) memory and O(n³) time, for comparison and small n."""
 
+    checks = False
+
     @cached_property
     def matrix(self) -> Array:
         """M, (..., nv, nv)."""
-        return dense(self)
+        return self.dense()
 
     @cached_property
     def cholesky(self) -> tuple[Array, Array]:
@@ -240,15 +278,6 @@ class DenseMethod(Method):
 def _product(matrix: Array, x: npt.ArrayLike) -> Array:
     result: Array = np.einsum("...ij,...j->...i", matrix, np.asarray(x, dtype=matrix.dtype))
     return result
-
-
-def dense(method: Method, out: Array | None = None) -> Array:
-    """M, (..., nv, nv), from composite bodies, or column by column where kernels are loops."""
-    if not is_rolled(method.robot, method.shape):
-        result: Array = method.ask(MASS_MATRIX, method.q, out=out)
-        return result
-    columns = method.ask(MASS_MATRIX_TIMES, method.q[..., None, :], np.eye(method.robot.nv, dtype=method.dtype))
-    return delivered(np.swapaxes(columns, -1, -2), out)
 
 
 METHODS: dict[str, type[Method]] = {

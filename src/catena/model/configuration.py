@@ -55,8 +55,8 @@ class Configurations:
 
     def integrate(self, q: npt.ArrayLike, dv: npt.ArrayLike) -> Array:
         """The configurations reached from q by moving with dv for unit time."""
-        q, dv = coordinates(q, self.tree.nq, "q"), coordinates(dv, self.tree.nv, "dv")
-        _agree(q=q, dv=dv)
+        q, dv = coordinates(q, self.tree.nq, "integrate: q"), coordinates(dv, self.tree.nv, "integrate: dv")
+        _agree("integrate", q=q, dv=dv)
         if self.flat:
             return np.asarray(q + dv)
         result = np.empty((*np.broadcast_shapes(q.shape[:-1], dv.shape[:-1]), self.tree.nq), np.result_type(q, dv))
@@ -66,8 +66,8 @@ class Configurations:
 
     def difference(self, q0: npt.ArrayLike, q1: npt.ArrayLike) -> Array:
         """The constant velocities that lead from q0 to q1 in unit time."""
-        q0, q1 = coordinates(q0, self.tree.nq, "q0"), coordinates(q1, self.tree.nq, "q1")
-        _agree(q0=q0, q1=q1)
+        q0, q1 = coordinates(q0, self.tree.nq, "difference: q0"), coordinates(q1, self.tree.nq, "difference: q1")
+        _agree("difference", q0=q0, q1=q1)
         if self.flat:
             return np.asarray(q1 - q0)
         result = np.empty((*np.broadcast_shapes(q0.shape[:-1], q1.shape[:-1]), self.tree.nv), np.result_type(q0, q1))
@@ -77,7 +77,7 @@ class Configurations:
 
     def normalize(self, q: npt.ArrayLike) -> Array:
         """q with quaternions of unit length."""
-        result: Array = coordinates(q, self.tree.nq, "q").copy()
+        result: Array = coordinates(q, self.tree.nq, "normalize: q").copy()
         for group in self.groups:
             if not group.type.flat:
                 result[..., group.q] = group.type.normalize(result[..., group.q])
@@ -91,11 +91,9 @@ def coordinates(value: npt.ArrayLike, size: int, name: str) -> Array:
         if array.dtype.kind != "f":
             array = array.astype(float, casting="safe" if array.dtype.kind in "biu" else "same_kind")
     except (TypeError, ValueError) as error:
-        raise ShapeError(f"{name}: expected real numbers of shape (..., {size}), found {_found(value)}") from error
+        raise ShapeError(f"{name} must hold real numbers, got {_found(value)}") from error
     if array.ndim == 0 or array.shape[-1] != size:
-        raise ShapeError(
-            f"{name}: expected shape (..., {size}), found {array.shape}; the last axis is one joint vector"
-        )
+        raise ShapeError(f"{name} must have shape (..., {size}), got {array.shape}")
     return array
 
 
@@ -110,12 +108,12 @@ def batch_shape(shape: int | Sequence[int]) -> tuple[int, ...]:
     return sizes
 
 
-def _agree(**arrays: Array) -> None:
+def _agree(question: str, **arrays: Array) -> None:
     try:
         np.broadcast_shapes(*(array.shape[:-1] for array in arrays.values()))
     except ValueError as error:
-        found = " and ".join(f"{name} {array.shape}" for name, array in arrays.items())
-        raise ShapeError(f"expected leading dimensions that broadcast, found {found}") from error
+        given = ", ".join(f"{name} {array.shape}" for name, array in arrays.items())
+        raise ShapeError(f"{question}: the leading dimensions of {given} do not broadcast together") from error
 
 
 def _found(value: Any) -> str:

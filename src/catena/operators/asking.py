@@ -28,9 +28,9 @@ class HasOperators:
         from catena.operators.algebra import Operators
 
         robot = cast("Robot", self)
-        q = coordinates(q, robot.nq, "q").astype(float)
+        q = coordinates(q, robot.nq, "operators: q").astype(float)
         if q.ndim != 1:
-            raise ShapeError(f"q: operators belong to one configuration, shape ({robot.nq},); found {q.shape}")
+            raise ShapeError(f"operators: q must be one configuration of shape ({robot.nq},), got {q.shape}")
         if tips is None:
             leaves = np.setdiff1d(np.arange(robot.tree.n), robot.tree.parent)
             tips = [robot.tree.link_names[i] for i in leaves.tolist()]

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from catena import engine
-from catena.asking import one_of
+from catena.asking import checked, one_of
 from catena.functions import BIAS, FORWARD_DYNAMICS, INVERSE_DYNAMICS
 from catena.kinds import Function
 from catena.model.singular import check_leaves
@@ -53,8 +53,11 @@ class Dynamics:
         if method == "fixman":
             from catena.fixman import method as fixman_method  # brings in SciPy
 
-            forces = None if f_ext is None else wrenches(self._robot, f_ext)
-            return fixman_method.forward_dynamics(self._robot, q, v, tau, forces, out=out, dtype=dtype, shape=shape)
+            robot, usual = self._robot, FORWARD_DYNAMICS["innovations"]
+            forces = () if f_ext is None else (wrenches(robot, f_ext, usual.question),)
+            present = ("f_ext",) if forces else ()
+            arrays, _, outs = checked(robot, usual, q, v, tau, *forces, out=out, dtype=dtype, present=present)
+            return fixman_method.forward_dynamics(robot, *arrays, out=outs[0], dtype=dtype, shape=shape)
         fast = "forward_dynamics" if method == "innovations" else None
         return self._run(FORWARD_DYNAMICS[method], (q, v, tau), f_ext, out, dtype, shape, fast)
 
@@ -109,7 +112,7 @@ class Dynamics:
     ) -> Array:
         """Evaluate; after the first plain call of a method, calls with plain arrays go to machine code directly."""
         if f_ext is not None:
-            arrays = (*arrays, wrenches(self._robot, f_ext))
+            arrays = (*arrays, wrenches(self._robot, f_ext, function.question))
         present = ("f_ext",) if f_ext is not None else ()
         kernel = engine.kernel(self._robot, function, present=present, dtype=dtype, shape=shape)
         plain = not present and shape is None and dtype is np.float64

@@ -9,8 +9,9 @@ import numpy.typing as npt
 
 from catena.algorithms import energy
 from catena.algorithms.coriolis import CORIOLIS_MATRIX, CORIOLIS_TIMES
-from catena.asking import ask, components, delivered, is_rolled, one_of, stacked
-from catena.errors import ModelError, ShapeError
+from catena.asking import ask, checked, components, delivered, is_rolled, one_of, stacked
+from catena.errors import ModelError
+from catena.kernels.arrays import Port, as_array
 from catena.spatial import Force, Motion, RigidInertia, Sym3, Vec3
 
 if TYPE_CHECKING:
@@ -52,8 +53,9 @@ class Energetics:
         """Of gravity, in J, (...,): zero when the centre of mass is at the height of the base's origin. O(n)."""
         if not is_rolled(self._robot, shape):
             return ask(self._robot, energy.POTENTIAL_ENERGY, q, out=out, dtype=dtype)
+        (q,), _, outs = checked(self._robot, energy.POTENTIAL_ENERGY, q, out=out, dtype=dtype)
         gravity = Motion(Vec3.zero(), Vec3(*self._robot.gravity.tolist()))
-        return delivered(energy.potential_energy(self._total(q, dtype), gravity), out)
+        return delivered(energy.potential_energy(self._total(q, dtype), gravity), *outs)
 
     def gravity_torque(
         self,
@@ -79,9 +81,10 @@ class Energetics:
         robot = self._robot
         if not is_rolled(robot, shape):
             return cast(Array, ask(robot, CORIOLIS_MATRIX, q, v, out=out, dtype=dtype))
-        units, q, v = np.eye(robot.nv), np.asarray(q)[..., None, :], np.asarray(v)[..., None, :]
-        columns = ask(robot, CORIOLIS_TIMES, q, v, units, dtype=dtype, shape=shape)
-        return delivered(np.swapaxes(columns, -1, -2), out)
+        (q, v), _, outs = checked(robot, CORIOLIS_MATRIX, q, v, out=out, dtype=dtype)
+        wide = q[..., None, :], v[..., None, :], np.eye(robot.nv)
+        columns = ask(robot, CORIOLIS_TIMES, *wide, dtype=dtype, shape=shape)
+        return delivered(np.swapaxes(columns, -1, -2), *outs)
 
     def coriolis_times(
         self,
@@ -98,9 +101,8 @@ class Energetics:
 
     def joint_losses(self, v: npt.ArrayLike) -> Array:
         """Torques (..., nv) that joint damping and dry friction take at velocity v: damping v + friction sign(v)."""
-        tree, v = self._robot.tree, np.asarray(v, dtype=float)
-        if v.shape[-1:] != (tree.nv,):
-            raise ShapeError(f"v must have shape (..., {tree.nv}), got {v.shape}")
+        tree = self._robot.tree
+        v = as_array(v, Port("v", (tree.nv,)), "joint_losses")
         losses: Array = tree.damping * v + tree.friction * np.sign(v)
         return losses
 
@@ -116,7 +118,8 @@ class Energetics:
         self._check_mass()
         if not is_rolled(self._robot, shape):
             return cast(Array, ask(self._robot, energy.CENTER_OF_MASS, q, out=out, dtype=dtype))
-        return stacked(list(energy.center_of_mass(self._total(q, dtype))), out)
+        (q,), _, outs = checked(self._robot, energy.CENTER_OF_MASS, q, out=out, dtype=dtype)
+        return stacked(list(energy.center_of_mass(self._total(q, dtype))), *outs)
 
     def center_of_mass_velocity(
         self,
@@ -131,7 +134,8 @@ class Energetics:
         self._check_mass()
         if not is_rolled(self._robot, shape):
             return cast(Array, ask(self._robot, energy.CENTER_OF_MASS_VELOCITY, q, v, out=out, dtype=dtype))
-        return stacked(list(energy.mean_velocity(self._total(q, dtype), self._momentum(q, v, dtype))), out)
+        (q, v), _, outs = checked(self._robot, energy.CENTER_OF_MASS_VELOCITY, q, v, out=out, dtype=dtype)
+        return stacked(list(energy.mean_velocity(self._total(q, dtype), self._momentum(q, v, dtype))), *outs)
 
     def center_of_mass_jacobian(
         self,
@@ -145,8 +149,9 @@ class Energetics:
         self._check_mass()
         if not is_rolled(self._robot, shape):
             return cast(Array, ask(self._robot, energy.CENTER_OF_MASS_JACOBIAN, q, out=out, dtype=dtype))
+        (q,), _, outs = checked(self._robot, energy.CENTER_OF_MASS_JACOBIAN, q, out=out, dtype=dtype)
         total, axes = self._spread(q, dtype)
-        return delivered(np.stack(list(energy.mean_velocity(total, axes)), axis=-2), out)
+        return delivered(np.stack(list(energy.mean_velocity(total, axes)), axis=-2), *outs)
 
     def momentum(
         self,
@@ -169,8 +174,9 @@ class Energetics:
         self._check_mass()
         if not is_rolled(robot, shape):
             return cast(Array, ask(robot, energy.CENTROIDAL_MOMENTUM, q, v, out=out, dtype=dtype))
+        (q, v), _, outs = checked(robot, energy.CENTROIDAL_MOMENTUM, q, v, out=out, dtype=dtype)
         c = energy.center_of_mass(self._total(q, dtype))
-        return stacked(energy.about(c, self._momentum(q, v, dtype)).components, out)
+        return stacked(energy.about(c, self._momentum(q, v, dtype)).components, *outs)
 
     def centroidal_momentum_matrix(
         self,
@@ -184,8 +190,9 @@ class Energetics:
         self._check_mass()
         if not is_rolled(self._robot, shape):
             return cast(Array, ask(self._robot, energy.CENTROIDAL_MOMENTUM_MATRIX, q, out=out, dtype=dtype))
+        (q,), _, outs = checked(self._robot, energy.CENTROIDAL_MOMENTUM_MATRIX, q, out=out, dtype=dtype)
         total, axes = self._spread(q, dtype)
-        return delivered(np.stack(energy.about(energy.center_of_mass(total), axes).components, axis=-2), out)
+        return delivered(np.stack(energy.about(energy.center_of_mass(total), axes).components, axis=-2), *outs)
 
     @property
     def _robot(self) -> Robot:

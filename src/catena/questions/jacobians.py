@@ -16,8 +16,7 @@ from catena.algorithms.kinematics import (
     Place,
     UnrolledPlace,
 )
-from catena.asking import ask, components, delivered, is_rolled, one_of, quick, serve_at_once, stacked
-from catena.errors import ShapeError
+from catena.asking import ask, checked, components, delivered, is_rolled, one_of, quick, serve_at_once, stacked
 from catena.kinds import Function
 from catena.model.placement import snapped
 from catena.model.reference import LinkLike, link_name
@@ -55,15 +54,14 @@ class Jacobians(Kinematics):
     ) -> Placements:
         """Rotation (..., 3, 3) and origin (..., 3) of one link or frame in the base's frame."""
         robot, link = self._robot, link_name(self._robot.tree, link)
-        function = None if is_rolled(robot, shape) else _function(robot, "pose", link, "link", point)
-        if function is not None:
+        function, moves = _function(robot, "placement", link, "link", point)
+        if moves and not is_rolled(robot, shape):
             return Placements(*ask(robot, function, *_given(q, point=point), out=out, dtype=dtype))
+        (q, *at), batch, outs = checked(robot, function, *_given(q, point=point), out=out, dtype=dtype)
         place = place_of(robot, link, "link")
-        X = self._carrier(q, place, dtype, shape).then(place.target(_point(point)))
-        batch = np.broadcast_shapes(_batch(robot, q), np.shape(point)[:-1] if point is not None else ())
+        X = self._carrier(q, place, dtype, shape).then(place.target(_point(*at)))
         rotation = stacked([np.broadcast_to(x, batch) for x in X.R]).reshape(*batch, 3, 3).astype(dtype, copy=False)
         position = stacked([np.broadcast_to(x, batch) for x in X.p]).astype(dtype, copy=False)
-        outs = out or (None, None)
         return Placements(delivered(rotation, outs[0]), delivered(position, outs[1]))
 
     def jacobian(
@@ -83,18 +81,17 @@ class Jacobians(Kinematics):
             if found is not None:
                 return found(q)
         robot, link = self._robot, link_name(self._robot.tree, link)
-        function = None if is_rolled(robot, shape) else _function(robot, "jacobian", link, frame, point)
-        if function is not None:
+        function, moves = _function(robot, "jacobian", link, frame, point)
+        if moves and not is_rolled(robot, shape):
             if point is None and shape is None:
                 fast = robot.__dict__.setdefault("_jacobians", {})[link, frame] = quick(robot, function)
                 if frame == "link" and type(self).jacobian is Jacobians.jacobian:
                     serve_at_once(self, "jacobian", link, fast)
             return cast(Array, ask(robot, function, *_given(q, point=point), out=out, dtype=dtype))
-        place = place_of(robot, link, frame)
-        if place.link >= 0:
-            return self._rolled_jacobian(q, place, point, out, dtype)
-        batch = np.broadcast_shapes(_batch(robot, q), np.shape(point)[:-1] if point is not None else ())
-        return delivered(np.zeros((*batch, 6, robot.nv), dtype), out)
+        (q, *at), batch, outs = checked(robot, function, *_given(q, point=point), out=out, dtype=dtype)
+        if moves:
+            return delivered(self._rolled_jacobian(q, place_of(robot, link, frame), _point(*at), dtype), *outs)
+        return delivered(np.zeros((*batch, 6, robot.nv), dtype), *outs)
 
     def jacobian_times(
         self,
@@ -110,15 +107,16 @@ class Jacobians(Kinematics):
     ) -> Array:
         """J x, (..., 6), without forming J: the velocity of a link or frame when joints move with x."""
         robot, link = self._robot, link_name(self._robot.tree, link)
-        function = None if is_rolled(robot, shape) else _function(robot, "velocity", link, frame, point)
-        if function is not None:
+        function, moves = _function(robot, "jacobian_times", link, frame, point)
+        if moves and not is_rolled(robot, shape):
             return cast(Array, ask(robot, function, *_given(q, x, point=point), out=out, dtype=dtype))
+        (q, x, *at), batch, outs = checked(robot, function, *_given(q, x, point=point), out=out, dtype=dtype)
         place = place_of(robot, link, frame)
         V = Motion.zero()
-        if place.link >= 0:
+        if moves:
             V = Motion.of(components(self.link_velocities(q, x, dtype=dtype, shape=shape)[..., place.link, :]))
-        found = place.velocity_of(self._carrier(q, place, dtype, shape), V, _point(point))
-        return _full(robot, found, q, x, point, out, dtype)
+        found = place.velocity_of(self._carrier(q, place, dtype, shape), V, _point(*at))
+        return delivered(_full(found, batch, dtype), *outs)
 
     def jacobian_transpose_times(
         self,
@@ -134,12 +132,15 @@ class Jacobians(Kinematics):
     ) -> Array:
         """Jᵀ f, (..., nv), without forming J: joint torques that amount to a wrench (moment, force), (..., 6)."""
         robot, link = self._robot, link_name(self._robot.tree, link)
-        function = None if is_rolled(robot, shape) else _function(robot, "transpose_times", link, frame, point)
-        if function is not None:
+        function, moves = _function(robot, "jacobian_transpose_times", link, frame, point)
+        if moves and not is_rolled(robot, shape):
             return cast(Array, ask(robot, function, *_given(q, f, point=point), out=out, dtype=dtype))
+        (q, f, *at), batch, outs = checked(robot, function, *_given(q, f, point=point), out=out, dtype=dtype)
+        if not moves:
+            return delivered(np.zeros((*batch, robot.nv), dtype), *outs)
         place = place_of(robot, link, frame)
-        wrench = self._in_link(q, place, np.asarray(f, dtype=float), point, dtype, shape)
-        f_ext = wrenches(robot, {place.link if place.link >= 0 else link: wrench})
+        wrench = self._in_link(q, place, f, _point(*at), dtype, shape)
+        f_ext = wrenches(robot, {place.link: wrench}, "jacobian_transpose_times")
         return cast(Array, ask(robot, WRENCH_TORQUES, q, f_ext, out=out, dtype=dtype, shape=shape))
 
     def jacobian_dot_v(
@@ -156,17 +157,18 @@ class Jacobians(Kinematics):
     ) -> Array:
         """J̇ v, (..., 6): the acceleration of a link or frame at zero joint accelerations; see `link_accelerations`."""
         robot, link = self._robot, link_name(self._robot.tree, link)
-        function = None if is_rolled(robot, shape) else _function(robot, "bias_acceleration", link, frame, point)
-        if function is not None:
+        function, moves = _function(robot, "jacobian_dot_v", link, frame, point)
+        if moves and not is_rolled(robot, shape):
             return cast(Array, ask(robot, function, *_given(q, v, point=point), out=out, dtype=dtype))
+        (q, v, *at), batch, outs = checked(robot, function, *_given(q, v, point=point), out=out, dtype=dtype)
         place = place_of(robot, link, frame)
         V = A = Motion.zero()
-        if place.link >= 0:
+        if moves:
             V = Motion.of(components(self.link_velocities(q, v, dtype=dtype, shape=shape)[..., place.link, :]))
             rates = ask(robot, LINK_ACCELERATIONS["link"], q, v, dtype=dtype, shape=shape or "rolled")
             A = Motion.of(components(rates[..., place.link, :]))
-        found = place.acceleration_of(self._carrier(q, place, dtype, shape), V, A, _point(point))
-        return _full(robot, found, q, v, point, out, dtype)
+        found = place.acceleration_of(self._carrier(q, place, dtype, shape), V, A, _point(*at))
+        return delivered(_full(found, batch, dtype), *outs)
 
     def _carrier(self, q: npt.ArrayLike, place: Place, dtype: npt.DTypeLike, shape: str | None) -> Pose:
         """The pose of the link that carries a frame, over arrays."""
@@ -176,10 +178,10 @@ class Jacobians(Kinematics):
         return Pose(Mat3(*components(R[..., place.link, :, :], 2)), Vec3(*components(p[..., place.link, :])))
 
     def _in_link(
-        self, q: npt.ArrayLike, place: Place, f: Array, point: npt.ArrayLike | None, dtype: Any, shape: str | None
+        self, q: npt.ArrayLike, place: Place, f: Array, point: list[Any] | None, dtype: Any, shape: str | None
     ) -> Array:
         """A wrench on a frame, given in place.frame, in the frame of the link that carries it."""
-        at, wrench = place.target(_point(point)), Force.of(components(f))
+        at, wrench = place.target(point), Force.of(components(f))
         if place.frame == "link":
             return stacked((at @ wrench).components)
         X = self._carrier(q, place, dtype, shape)
@@ -190,13 +192,11 @@ class Jacobians(Kinematics):
         moment = wrench.angular - X.p.cross(wrench.linear)
         return stacked([*(X.R.T @ moment), *(X.R.T @ wrench.linear)])
 
-    def _rolled_jacobian(
-        self, q: npt.ArrayLike, place: Place, point: npt.ArrayLike | None, out: Array | None, dtype: npt.DTypeLike
-    ) -> Array:
+    def _rolled_jacobian(self, q: Array, place: Place, point: list[Any] | None, dtype: npt.DTypeLike) -> Array:
         """From the axes of all joints in the base's frame, those of the joints between the link and the base."""
         robot = self._robot
         axes = ask(robot, JOINT_AXES, q, dtype=dtype, shape="rolled")
-        X = self._carrier(q, place, dtype, "rolled").then(place.target(_point(point)))
+        X = self._carrier(q, place, dtype, "rolled").then(place.target(point))
         start = robot.tree.v_start
         on_path = [j for k in _path(robot.tree.parent, place.link) for j in range(start[k], start[k + 1])]
         spread = Pose(Mat3(*[_wide(x) for x in X.R]), Vec3(*[_wide(x) for x in X.p]))
@@ -208,7 +208,7 @@ class Jacobians(Kinematics):
         found = np.stack(np.broadcast_arrays(*columns.components), axis=-2)
         J = np.zeros((*found.shape[:-1], robot.nv), dtype)
         J[..., on_path] = found
-        return delivered(J, out)
+        return J
 
 
 def _path(parent: Array, link: int) -> list[int]:
@@ -231,53 +231,40 @@ def place_of(robot: Robot, link: str, frame: str, kind: Callable[..., Place] = P
     return kind(at.link, stages, frame)
 
 
-_QUESTIONS: dict[str, tuple[dict[str, str], dict[str, str]]] = {
-    "pose": ({"q": "q"}, {"rotation": "dense:3,3", "position": "dense:3"}),
-    "jacobian": ({"q": "q"}, {"J": "dense:6,nv"}),
-    "velocity": ({"q": "q", "v": "v"}, {"V": "dense:6"}),
-    "bias_acceleration": ({"q": "q", "v": "v"}, {"A": "dense:6"}),
-    "transpose_times": ({"q": "q", "f": "robot:6"}, {"tau": "dense:nv"}),
+_QUESTIONS: dict[str, tuple[str, dict[str, str], dict[str, str]]] = {
+    "placement": ("pose", {"q": "q"}, {"rotation": "dense:3,3", "position": "dense:3"}),
+    "jacobian": ("jacobian", {"q": "q"}, {"J": "dense:6,nv"}),
+    "jacobian_times": ("velocity", {"q": "q", "x": "v"}, {"V": "dense:6"}),
+    "jacobian_dot_v": ("bias_acceleration", {"q": "q", "v": "v"}, {"A": "dense:6"}),
+    "jacobian_transpose_times": ("transpose_times", {"q": "q", "f": "robot:6"}, {"tau": "dense:nv"}),
 }
-"""What can be asked about one frame in unrolled kernels: methods of UnrolledPlace, with their arrays."""
+"""What can be asked about one frame in unrolled kernels: the method of UnrolledPlace, and its arrays."""
 
 
-def _function(robot: Robot, question: str, link: str, frame: str, point: Any) -> Function | None:
-    """The function that answers a question about one frame in unrolled kernels; None for a frame of the base."""
+def _function(robot: Robot, question: str, link: str, frame: str, point: Any) -> tuple[Function, bool]:
+    """The function that answers a question about one frame, for unrolled kernels; and whether that frame can move."""
     known = robot.__dict__.setdefault("_questions", {})
     key = question, link, frame, point is None
     if key not in known:
-        place, (inputs, outputs) = place_of(robot, link, frame, UnrolledPlace), _QUESTIONS[question]
+        place, (method, inputs, outputs) = place_of(robot, link, frame, UnrolledPlace), _QUESTIONS[question]
         name = f"{question}/{frame}/{link}"
         if point is not None:
             inputs, name = {**inputs, "point": "robot:3"}, f"{name}+point"
-        known[key] = None if place.link < 0 else Function(name, getattr(place, question), inputs, outputs)
-    return cast("Function | None", known[key])
+        known[key] = Function(name, getattr(place, method), inputs, outputs), place.link >= 0
+    return cast("tuple[Function, bool]", known[key])
 
 
 def _given(*arrays: npt.ArrayLike, point: npt.ArrayLike | None) -> tuple[npt.ArrayLike, ...]:
     return arrays if point is None else (*arrays, point)
 
 
-def _point(point: npt.ArrayLike | None) -> list[Any] | None:
-    if point is None:
-        return None
-    array = np.asarray(point, dtype=float)
-    if array.shape[-1:] != (3,):
-        raise ShapeError(f"point must have shape (..., 3), got {array.shape}")
-    return components(array)
+def _point(point: Array | None = None) -> list[Any] | None:
+    return None if point is None else components(np.asarray(point, dtype=float))
 
 
-def _batch(robot: Robot, q: npt.ArrayLike) -> tuple[int, ...]:
-    shape = np.shape(q)
-    if shape[-1:] != (robot.nq,):
-        raise ShapeError(f"q must have shape (..., {robot.nq}), got {shape}")
-    return shape[:-1]
-
-
-def _full(robot: Robot, V: Motion, q: Any, x: Any, point: Any, out: Array | None, dtype: npt.DTypeLike) -> Array:
-    """A motion over arrays as one array with the leading dimensions of all arguments."""
-    batch = np.broadcast_shapes(_batch(robot, q), np.shape(x)[:-1], np.shape(point)[:-1] if point is not None else ())
-    return stacked([np.broadcast_to(np.asarray(c, dtype), batch) for c in V.components], out)
+def _full(V: Motion, batch: tuple[int, ...], dtype: npt.DTypeLike) -> Array:
+    """A motion over arrays as one array with all leading dimensions."""
+    return stacked([np.broadcast_to(np.asarray(c, dtype), batch) for c in V.components])
 
 
 def _wide(x: Any) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
@@ -10,7 +11,7 @@ import numpy.typing as npt
 from catena.algorithms.forward_dynamics import FD2
 from catena.algorithms.newton_euler import INTERLINK_FORCES, RECURSIVE_SPATIAL_DYNAMICS
 from catena.algorithms.operational_space import MOBILITY
-from catena.asking import ask
+from catena.asking import ask, checked, delivered
 from catena.kinds import Function
 from catena.wrenches import Wrenches, wrenches
 
@@ -18,6 +19,9 @@ if TYPE_CHECKING:
     from catena.robot import Robot
 
 Array = npt.NDArray[Any]
+
+_LINK_DYNAMICS = replace(FD2, name="forward_link_dynamics")
+_MOBILITIES = replace(MOBILITY, outputs={"mobilities": "dense:n,6,6"})
 
 
 class SpatialDynamics(NamedTuple):
@@ -86,16 +90,24 @@ class LinkDynamics:
         shape: str | None = None,
     ) -> LinkMotion:
         """Joint accelerations and, from the same sweeps, those of all links: algorithm FD2. O(n)."""
-        return LinkMotion(*self._about_links(FD2, (q, v, tau), f_ext, out, dtype, shape))
+        return LinkMotion(*self._about_links(_LINK_DYNAMICS, (q, v, tau), f_ext, out, dtype, shape))
 
     def link_mobilities(
-        self, q: npt.ArrayLike, *, dtype: npt.DTypeLike = np.float64, shape: str | None = None
+        self,
+        q: npt.ArrayLike,
+        *,
+        out: Array | None = None,
+        dtype: npt.DTypeLike = np.float64,
+        shape: str | None = None,
     ) -> Array:
         """Ω = J M⁻¹ Jᵀ of every link at once, (..., links, 6, 6): a wrench f on link k accelerates it by Ω[k] f. O(n).
 
         See `operational_mobility` for chosen frames and points, and for the blocks between several.
         """
-        return np.stack(ask(cast("Robot", self), MOBILITY, q, dtype=dtype, shape=shape), axis=-1)
+        robot = cast("Robot", self)
+        if out is not None:
+            checked(robot, _MOBILITIES, q, out=out, dtype=dtype)
+        return delivered(np.stack(ask(robot, MOBILITY, q, dtype=dtype, shape=shape), axis=-1), out)
 
     def _about_links(
         self,
@@ -109,5 +121,5 @@ class LinkDynamics:
         robot = cast("Robot", self)
         present = () if f_ext is None else ("f_ext",)
         if f_ext is not None:
-            arrays = (*arrays, wrenches(robot, f_ext))
+            arrays = (*arrays, wrenches(robot, f_ext, function.question))
         return ask(robot, function, *arrays, out=out, dtype=dtype, shape=shape, present=present)

@@ -14,9 +14,10 @@ from catena.algorithms import inverse_matrix
 from catena.algorithms.innovations import FACTOR, RESPONSE
 from catena.algorithms.inverse_matrix import INVERSE_MASS_MATRIX
 from catena.algorithms.kinematics import FRAMES, Place, UnrolledPlace
-from catena.asking import ask, components, delivered, is_rolled, one_of, stacked
+from catena.asking import ask, checked, components, delivered, is_rolled, one_of, stacked
 from catena.errors import ShapeError, SingularError
 from catena.kernels.fastcall import fast_call
+from catena.kinds import Function
 from catena.mass_matrix.matrix import MassMatrix
 from catena.model.reference import LinkLike, link_names
 from catena.model.singular import check_leaves
@@ -67,6 +68,7 @@ class Operational(Jacobians):
             check_leaves(self._robot.tree)
             kernel = engine.kernel(self._robot, INVERSE_MASS_MATRIX)
             self.__dict__["inverse_mass_matrix"] = fast_call(kernel, self.inverse_mass_matrix)
+        (q,), _, (out,) = checked(self._robot, INVERSE_MASS_MATRIX, q, out=out, dtype=dtype)
         return self.mass_matrix(q, dtype=dtype, shape=shape).inv(out=out)
 
     @cached_property
@@ -98,9 +100,8 @@ class Operational(Jacobians):
         """
         asked = self._frames(link, point, frame, invertible=True)
         if not is_rolled(self._robot, shape):
-            return OperationalInertia(*asked.ask(self._robot, "operational_inertia", q, out, dtype, "m,m", "m,m"))
-        _, Omega = self._responses(q, asked, dtype)
-        outs = out or (None, None)
+            return OperationalInertia(*asked.ask(self._robot, "operational_inertia", q, out, dtype))
+        (_, Omega), outs = self._responses("operational_inertia", q, asked, out, dtype)
         return OperationalInertia(delivered(np.linalg.inv(Omega), outs[0]), delivered(Omega, outs[1]))
 
     def operational_mobility(
@@ -117,8 +118,9 @@ class Operational(Jacobians):
         """Ω = J M⁻¹ Jᵀ alone, (..., 6 m, 6 m), which exists whatever the rank of J. O(n)."""
         asked = self._frames(link, point, frame)
         if not is_rolled(self._robot, shape):
-            return cast(Array, asked.ask(self._robot, "mobility", q, out, dtype, "m,m"))
-        return delivered(self._responses(q, asked, dtype)[1], out)
+            return cast(Array, asked.ask(self._robot, "operational_mobility", q, out, dtype))
+        (_, Omega), outs = self._responses("operational_mobility", q, asked, out, dtype)
+        return delivered(Omega, *outs)
 
     def dynamically_consistent_inverse(
         self,
@@ -138,9 +140,9 @@ class Operational(Jacobians):
         """
         asked = self._frames(link, point, frame, invertible=True)
         if not is_rolled(self._robot, shape):
-            return cast(Array, asked.ask(self._robot, "consistent_inverse", q, out, dtype, "nv,m"))
-        weighted, Omega = self._responses(q, asked, dtype)
-        return delivered(np.swapaxes(np.linalg.solve(Omega, np.swapaxes(weighted, -1, -2)), -1, -2), out)
+            return cast(Array, asked.ask(self._robot, "dynamically_consistent_inverse", q, out, dtype))
+        (weighted, Omega), outs = self._responses("dynamically_consistent_inverse", q, asked, out, dtype)
+        return delivered(np.swapaxes(np.linalg.solve(Omega, np.swapaxes(weighted, -1, -2)), -1, -2), *outs)
 
     def _frames(self, link: Links, point: Any, frame: str, invertible: bool = False) -> _Frames:
         """What is asked about, checked when it is asked for the first time."""
@@ -158,15 +160,17 @@ class Operational(Jacobians):
             checked.add((names, frame, invertible))
         return asked
 
-    def _responses(self, q: npt.ArrayLike, asked: _Frames, dtype: npt.DTypeLike) -> tuple[Array, Array]:
-        """M⁻¹ Jᵀ and Ω from what unit wrenches on the frames do, by rolled kernels."""
-        robot, wide, nv = self._robot, np.asarray(q, dtype=float)[..., None, :], self._robot.nv
-        places = asked.places(robot)
+    def _responses(
+        self, question: str, q: npt.ArrayLike, asked: _Frames, out: Any, dtype: npt.DTypeLike
+    ) -> tuple[tuple[Array, Array], list[Array | None]]:
+        """M⁻¹ Jᵀ and Ω from what unit wrenches on the frames do, by rolled kernels; and the arrays for the results."""
+        robot, places, nv = self._robot, asked.places(self._robot), self._robot.nv
+        function = asked.function(robot, question)
+        (q, *at), batch, outs = checked(robot, function, q, *asked.points, out=out, dtype=dtype)
+        wide = q[..., None, :]
         factors = [f[..., None, :, :] for f in ask(robot, FACTOR, q, dtype=dtype, shape="rolled")]
-        points: list[Array | None] = [np.asarray(p, dtype=float)[..., None, :] for p in asked.points]
-        points = points or [None] * len(places)
+        points: list[Any] = [components(np.asarray(p, dtype=float)[..., None, :]) for p in at] or [None] * len(places)
         size = 6 * len(places)
-        batch = np.broadcast_shapes(wide.shape[:-2], *[p.shape[:-2] for p in points if p is not None])
         weighted, Omega = np.empty((*batch, nv, size), dtype), np.empty((*batch, size, size), dtype)
         for t, place in enumerate(places):
             f = np.zeros((*batch, 6, robot.tree.n, 6), dtype)
@@ -175,10 +179,10 @@ class Operational(Jacobians):
             weighted[..., 6 * t : 6 * t + 6] = np.swapaxes(vdot, -1, -2)
             for s, other in enumerate(places):
                 moved = Motion.of(components(alpha[..., other.link, :]))
-                seen = other.velocity_of(self._carrier(wide, other, dtype, "rolled"), moved, _split(points[s]))
+                seen = other.velocity_of(self._carrier(wide, other, dtype, "rolled"), moved, points[s])
                 block = np.broadcast_to(stacked(seen.components), (*batch, 6, 6))
                 Omega[..., 6 * s : 6 * s + 6, 6 * t : 6 * t + 6] = np.swapaxes(block, -1, -2)
-        return weighted, Omega
+        return (weighted, Omega), outs
 
 
 class _Frames(NamedTuple):
@@ -209,19 +213,26 @@ class _Frames(NamedTuple):
                 link=self.names[0],
             )
 
-    def ask(self, robot: Any, name: str, q: npt.ArrayLike, out: Any, dtype: npt.DTypeLike, *outputs: str) -> Any:
-        """Run an algorithm of :mod:`catena.algorithms.inverse_matrix` for these frames."""
+    def ask(self, robot: Any, question: str, q: npt.ArrayLike, out: Any, dtype: npt.DTypeLike) -> Any:
+        """Have an unrolled kernel answer a question about these frames."""
+        return ask(robot, self.function(robot, question), q, *self.points, out=out, dtype=dtype)
+
+    def function(self, robot: Any, question: str) -> Function:
+        """The function that answers one of :data:`_QUESTIONS` about these frames, for unrolled kernels."""
         known = robot.__dict__.setdefault("_of_frames", {})
-        key = (name, self.names, self.frame, bool(self.points))
-        function = known.get(key)
+        key = (question, self.names, self.frame, bool(self.points))
+        function: Function | None = known.get(key)
         if function is None:
+            algorithm, outputs = _QUESTIONS[question]
+            name = f"{question}/{self.frame}{'+points' if self.points else ''}/{','.join(self.names)}"
             places = self.places(robot, UnrolledPlace)
-            label = f"{self.frame}{'+points' if self.points else ''}/{','.join(self.names)}"
-            algorithm = getattr(inverse_matrix, name)
-            function = inverse_matrix.of_frames(algorithm, label, places, bool(self.points), *outputs)
-            known[key] = function
-        return ask(robot, function, q, *self.points, out=out, dtype=dtype)
+            function = known[key] = inverse_matrix.of_frames(algorithm, name, places, bool(self.points), outputs)
+        return function
 
 
-def _split(point: Array | None) -> list[Any] | None:
-    return None if point is None else components(point)
+_QUESTIONS: dict[str, tuple[Callable[..., Any], dict[str, str]]] = {
+    "operational_inertia": (inverse_matrix.operational_inertia, {"inertia": "m,m", "inverse": "m,m"}),
+    "operational_mobility": (inverse_matrix.mobility, {"inverse": "m,m"}),
+    "dynamically_consistent_inverse": (inverse_matrix.consistent_inverse, {"inverse": "nv,m"}),
+}
+"""What can be asked about frames in unrolled kernels: the algorithm, and the shapes of its results."""
