@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from catena.kernels.runtime import finish, share_batch, share_single
 from catena.kernels.scratch import borrow, give_back
-from catena.kernels.share_ir import JOB_WORDS
-from catena.kernels.threads import get_threads, run_shared
+from catena.kernels.share_ir import JOB_WORDS, UNHEARD
+from catena.kernels.threads import bell_address, get_threads, run_shared
 
 if TYPE_CHECKING:
     from catena.kernels.call import Kernel
@@ -55,7 +55,8 @@ def run_job(kernel: Kernel, plan: Plan, words: ctypes.Array[ctypes.c_int64], sam
     if plan.one_by_one:
         entry, size, share = kernel.single_entry, kernel.single_scratch, share_single()
     shape = len(kernel.inputs), len(kernel.outputs), kernel.dtype.itemsize
-    words[:10] = [entry, kernel.context_address, 0, samples, piece, *shape, kernel.widths_address, 0]
+    bell = bell_address() if plan.threads > 1 else ctypes.addressof(words) + 8 * UNHEARD
+    words[:11] = [entry, kernel.context_address, 0, samples, piece, *shape, kernel.widths_address, 0, bell]
 
     def work(owners: Any = owners) -> None:  # a thread that is still working holds them, whatever becomes of the call
         scratch = borrow(size)

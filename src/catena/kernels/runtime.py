@@ -22,7 +22,6 @@ from catena.kernels.keyed_ir import KEYED_IR
 from catena.kernels.share_ir import SHARE_IR
 
 Share = Callable[[int, int], None]
-Wait = Callable[[int], None]
 
 
 @functools.cache
@@ -45,13 +44,28 @@ def share_single() -> Share:
 
 
 @functools.cache
-def finish() -> Wait | None:
+def finish() -> Callable[[int], None] | None:
     """``finish(job)``: wait, without the GIL, until all samples are done; None where the system offers no way."""
-    let_others_run = getattr(ctypes.CDLL(None), "sched_yield", None) if os.name == "posix" else None
-    if let_others_run is None:
+    if (way := _way_to_let_others_run()) is None:
         return None
-    wait, way = _share("finish"), ctypes.cast(let_others_run, ctypes.c_void_p).value or 0
+    wait = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)(runtime_module().address("finish"))
     return lambda job: wait(job, way)
+
+
+@functools.cache
+def listen() -> Callable[[int, int, int], None] | None:
+    """``listen(bell, heard, times)``: wait, without the GIL, until a bell is rung; None where there is no way."""
+    if (way := _way_to_let_others_run()) is None:
+        return None
+    words = ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64, ctypes.c_void_p
+    wait = ctypes.CFUNCTYPE(None, *words)(runtime_module().address("listen"))
+    return lambda bell, heard, times: wait(bell, heard, times, way)
+
+
+def _way_to_let_others_run() -> int | None:
+    """The address of a function that gives the processor to another thread, if one is waiting for it."""
+    function = getattr(ctypes.CDLL(None), "sched_yield", None) if os.name == "posix" else None
+    return None if function is None else ctypes.cast(function, ctypes.c_void_p).value
 
 
 def _share(name: str) -> Share:

@@ -2,14 +2,17 @@
 
 Threads take pieces of a *job* by adding to a common counter. A job is a block of words: 0 entry point, 1 context,
 2 the next sample to take, 3 number of samples, 4 samples per piece, 5 number of inputs, 6 of outputs, 7 bytes per
-element, 8 address of the widths of the output rows, 9 how many samples are done; then the input rows, their strides,
-and the output rows.
+element, 8 address of the widths of the output rows, 9 how many samples are done, 10 address of a *bell*, a counter that
+grows when work on a job begins; then the input rows, their strides, and the output rows.
 """
 
 from __future__ import annotations
 
 MAX_ARRAYS = 16
 """How many inputs, and how many outputs, a kernel can have."""
+
+UNHEARD = 11
+"""A word of the job that serves as a bell nobody listens to."""
 
 ROWS = 12
 STRIDES = ROWS + MAX_ARRAYS
@@ -30,7 +33,16 @@ _LOAD_COMMON = f"""
   %done = getelementptr i64, ptr %job, i64 9
 {_load(0, "%entry.point", "ptr")}
 {_load(1, "%context", "ptr")}
-{_load(3, "%count", "i64")}"""
+{_load(3, "%count", "i64")}
+{_load(10, "%bell", "ptr")}"""
+
+
+def _ring_after(taken: str) -> str:
+    """IR that rings the bell if a piece is the first of its job."""
+    return f"""  %is.first = icmp eq i64 {taken}, 0
+  %rings = zext i1 %is.first to i64
+  %rung = atomicrmw add ptr %bell, i64 %rings monotonic"""
+
 
 SHARE_IR = f"""
 define dso_local void @share_batch(ptr %job, ptr %scratch) #0 {{
@@ -45,6 +57,7 @@ take:
 run:
   %last = icmp slt i64 %left, %piece
   %samples = select i1 %last, i64 %left, i64 %piece
+{_ring_after("%first")}
   call void %entry.point(ptr %context, ptr %inputs, ptr %strides, ptr %outputs, ptr %scratch, i64 %first, i64 %samples)
   %done.batch = atomicrmw add ptr %done, i64 %samples release
   br label %take
@@ -66,11 +79,31 @@ take:
   %more = icmp slt i64 %sample, %count
   br i1 %more, label %run, label %end
 run:
+{_ring_after("%sample")}
   call void @advance(ptr %rows, ptr %inputs, ptr %strides, i64 %n.inputs, i64 %bytes, i64 %sample)
   call void @advance(ptr %results, ptr %outputs, ptr %widths, i64 %n.outputs, i64 %bytes, i64 %sample)
   call void %entry.point(ptr %context, ptr %rows, ptr %results, ptr %scratch)
   %done.one = atomicrmw add ptr %done, i64 1 release
   br label %take
+end:
+  ret void
+}}
+
+; wait until the bell has been rung since it was at ``heard``, but look no more than ``times``
+define dso_local void @listen(ptr %bell, i64 %heard, i64 %times, ptr %yield) #0 {{
+entry:
+  br label %look
+look:
+  %i = phi i64 [0, %entry], [%i.next, %wait]
+  %rings = load atomic i64, ptr %bell monotonic, align 8
+  %quiet = icmp eq i64 %rings, %heard
+  %patient = icmp slt i64 %i, %times
+  %go.on = and i1 %quiet, %patient
+  br i1 %go.on, label %wait, label %end
+wait:
+  %ignored = call i32 %yield()
+  %i.next = add i64 %i, 1
+  br label %look
 end:
   ret void
 }}

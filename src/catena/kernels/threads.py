@@ -1,17 +1,22 @@
 """Threads that share the work on a batch.
 
-Helpers are threads that sleep until there is a job. A caller posts its job, works on it itself and, when nothing is
-left to take, waits for the pieces that helpers have taken: one that wakes too late finds the job closed.
+Helpers are threads that sleep until there is a job, and listen for the next one for a while before they fall asleep. A
+caller posts its job, works on it itself and, when nothing is left to take, waits for the pieces that helpers took: one
+that wakes too late finds the job closed.
 """
 
 from __future__ import annotations
 
+import ctypes
 import os
 import threading
 from collections.abc import Callable
 from queue import SimpleQueue
 
 from catena.errors import CatenaError
+
+LISTENING = 200
+"""How often a helper looks for a next job, some 0.3 µs each time, before it falls asleep: waking takes longer."""
 
 _chosen: int | None = None
 
@@ -61,6 +66,11 @@ def run_shared(work: Callable[[], None], threads: int, finish: Callable[[], None
         raise job.error
 
 
+def bell_address() -> int:
+    """The counter that the helpers listen to; it is to grow when a caller begins to work, having let go of the GIL."""
+    return ctypes.addressof(_team.bell)
+
+
 class _Job:
     """Work that others may join until it is closed."""
 
@@ -102,6 +112,7 @@ class _Team:
     """The helper threads of this process, started when first needed."""
 
     def __init__(self) -> None:
+        self.bell = ctypes.c_int64()
         self._jobs: SimpleQueue[_Job] = SimpleQueue()
         self._size = 0
         self._lock = threading.Lock()
@@ -111,17 +122,23 @@ class _Team:
         if self._size < helpers:
             with self._lock:
                 while self._size < helpers:
-                    threading.Thread(target=self._help, args=(self._jobs,), name="catena", daemon=True).start()
+                    threading.Thread(
+                        target=self._help, args=(self._jobs, self.bell), name="catena", daemon=True
+                    ).start()
                     self._size += 1
         for _ in range(helpers):
             self._jobs.put(job)
 
     @staticmethod
-    def _help(jobs: SimpleQueue[_Job]) -> None:
+    def _help(jobs: SimpleQueue[_Job], bell: ctypes.c_int64) -> None:
+        from catena.kernels.runtime import listen  # needs LLVM
+
+        wait = listen()
         while True:
-            job = jobs.get()
-            job.join_in()
-            del job
+            jobs.get().join_in()
+            heard = bell.value
+            if wait is not None and jobs.empty():
+                wait(ctypes.addressof(bell), heard, LISTENING)
 
 
 _team = _Team()

@@ -49,6 +49,7 @@ class Tiled(Straight):
 
     def __init__(self, task: Task) -> None:
         self.scattered = sum(task.outputs) <= SCATTERED
+        self._scattering: list[str] = []
         super().__init__(task, task.target.lanes(task.dtype), PART, False, self.scattered)
 
     @property
@@ -69,7 +70,8 @@ class Tiled(Straight):
             for part in [*parts, None] if called else parts:
                 texts.append(self._over_blocks(count, stage, part))
                 count += 1
-        return [*texts, self._entry(count)]
+        entry = self._entry(count)
+        return [*texts, *self._scattering, entry]
 
     def _over_blocks(self, number: int, stage: int, part: Any) -> str:
         """A function that runs a part, or if there is none the calls of a stage, for each block of a tile."""
@@ -143,7 +145,8 @@ class Tiled(Straight):
 
     def _scatter(self, w: Writer, array: _Array, sample: str, base: str) -> None:
         if self.scattered:
-            scatter_from(w, self.lanes, array.rows, sample, "%stop", base, array.components)
+            name = f"scatter{len(self._scattering)}"
+            self._scattering += scatter_from(w, name, self.lanes, array.rows, sample, "%stop", base, array.components)
             return
         block = self.at(w, base, array.place)
         transpose(w, "scatter", self.lanes, array.rows, sample, "%stop", array.stride, block, str(array.width))

@@ -49,33 +49,56 @@ def gather_some(
 
 
 def scatter_from(
-    w: Writer, lanes: Lanes, rows: str, sample: str, stop: str, block: str, places: Sequence[int | float]
-) -> None:
+    w: Writer, name: str, lanes: Lanes, rows: str, sample: str, stop: str, block: str, places: Sequence[int | float]
+) -> list[str]:
     """Rows of which each component is at a place of the block (an int), or the same number in all of them (a float).
 
-    The code is straight: squares of numbers alone are stored without being loaded or transposed.
+    The code is straight: squares of numbers alone are stored without being loaded or transposed. Code for wide rows is
+    in functions of its own, the definitions of which are returned: one long piece would take LLVM long.
     """
-    T, W, width = lanes.type, lanes.W, len(places)
-    every = _from_sample(w, lanes, rows, sample, stop, str(width))
+    W, width = lanes.W, len(places)
+    starts = [*range(0, width - W, W), width - W]
+    if len(starts) <= INLINE:
+        every = _from_sample(w, lanes, rows, sample, stop, str(width))
+        if width < W:
+            for i, place in enumerate(places):
+                in_rows = [_component(w, lanes, row, str(i)) for row in every]
+                _store_column(w, lanes, in_rows, _value(w, lanes, block, place))
+        for i in starts if width >= W else ():
+            _store_square(w, lanes, every, i, block, places)
+        return []
+    row, count = _start(w, lanes, rows, sample, stop, str(width))
+    functions = []
+    for k in range(0, len(starts), INLINE):
+        w.put(f"call void @{name}.{k}(ptr {row}, i64 {count}, ptr {block})")
+        inner = Writer()
+        inner.label("entry")
+        every = _rows(inner, lanes, "%row", str(width), "%count")
+        for i in starts[k : k + INLINE]:
+            _store_square(inner, lanes, every, i, "%block", places)
+        inner.put("ret void")
+        functions.append(inner.function(f"internal void @{name}.{k}(ptr %row, i64 %count, ptr %block)"))
+    return functions
 
-    def value(place: int | float) -> str:
-        if isinstance(place, float):
-            return lanes.number(place)
-        at = w.new(f"getelementptr {T}, ptr {block}, i64 {place}")
-        return w.new(f"load {T}, ptr {at}, align {lanes.size}")
 
-    if width < W:
-        for i, place in enumerate(places):
-            _store_column(w, lanes, [_component(w, lanes, row, str(i)) for row in every], value(place))
-        return
-    for i in [*range(0, width - W, W), width - W]:
-        chosen = places[i : i + W]
-        if all(isinstance(place, float) for place in chosen):
-            in_rows = [lanes.numbers([float(x) for x in chosen])] * W
-        else:
-            in_rows = _transposed(w, [value(place) for place in chosen], lanes)
-        for row, x in zip(every, in_rows, strict=True):
-            w.put(f"store {T} {x}, ptr {_component(w, lanes, row, str(i))}, align {lanes.dtype.itemsize}")
+def _value(w: Writer, lanes: Lanes, block: str, place: int | float) -> str:
+    if isinstance(place, float):
+        return lanes.number(place)
+    at = w.new(f"getelementptr {lanes.type}, ptr {block}, i64 {place}")
+    return w.new(f"load {lanes.type}, ptr {at}, align {lanes.size}")
+
+
+def _store_square(
+    w: Writer, lanes: Lanes, rows: Sequence[str], i: int, block: str, places: Sequence[int | float]
+) -> None:
+    """The components from number i on, as many as there are rows."""
+    chosen = places[i : i + lanes.W]
+    if all(isinstance(place, float) for place in chosen):
+        in_rows = [lanes.numbers([float(x) for x in chosen])] * lanes.W
+    else:
+        in_rows = _transposed(w, [_value(w, lanes, block, place) for place in chosen], lanes)
+    for row, x in zip(rows, in_rows, strict=True):
+        w.put(f"store {lanes.type} {x}, ptr {_component(w, lanes, row, str(i))}, align {lanes.dtype.itemsize}")
 
 
 def transposing_functions(lanes: Lanes) -> list[str]:
