@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -54,6 +55,8 @@ QUESTIONS = {
     "center_jacobian": lambda r, q, v, a, **o: r.center_of_mass_jacobian(q, **o),
     "momentum": lambda r, q, v, a, **o: r.momentum(q, v, **o),
     "momentum_about_base": lambda r, q, v, a, **o: r.momentum(q, v, "base", **o),
+    "momentum_about_a_point": lambda r, q, v, a, **o: r.momentum(q, v, (0.1, -0.2, 0.3), **o),
+    "momentum_about_points": lambda r, q, v, a, **o: r.momentum(q, v, 3 * v[:, :3], **o),
     "momentum_matrix": lambda r, q, v, a, **o: r.centroidal_momentum_matrix(q, **o),
 }
 
@@ -157,6 +160,35 @@ def test_joint_losses() -> None:
     close(robot.joint_losses(v), losses)
     with pytest.raises(ShapeError, match="v must have shape"):
         robot.joint_losses(v[..., :2])
+
+
+@pytest.mark.parametrize("method", ["innovations", "fd1", "fd4", "udu", "dense", "fixman"])
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_forward_dynamics_undoes_inverse_dynamics_with_losses(method: str, dtype: Any) -> None:
+    tree = catena.random_tree(3, 5, ("revolute", "prismatic", "spherical")).tree
+    damping, friction = np.random.default_rng(0).uniform(0.1, 2.0, (2, tree.nv))
+    robot = catena.Robot(replace(tree, damping=damping, friction=friction))
+    q, v, a = state(robot)
+    v[0] = 0.0  # where dry friction takes nothing
+    tau = robot.inverse_dynamics(q, v, a, joint_losses=True)
+    close(tau[0], robot.inverse_dynamics(q, v, a)[0])
+    out = np.empty((3, robot.nv), dtype)
+    found = robot.forward_dynamics(q, v, tau, method=method, joint_losses=True, dtype=dtype, out=out)
+    assert found is out
+    np.testing.assert_allclose(found, a, rtol=0, atol=1e4 * np.finfo(dtype).eps)
+    with pytest.raises(ShapeError, match="forward_dynamics: v must have shape"):
+        robot.forward_dynamics(q, v[..., :2], tau, joint_losses=True)
+
+
+def test_momentum_about_points(arm: catena.Robot) -> None:
+    q, v, _ = state(arm)
+    close(arm.momentum(q, v, arm.center_of_mass(q)), arm.momentum(q, v))
+    close(arm.momentum(q, v, (0, 0, 0)), arm.momentum(q, v, "base"))
+    assert arm.momentum(q[0], v[0], np.zeros((4, 3))).shape == (4, 6)
+    with pytest.raises(ShapeError, match=r"momentum: about must have shape \(\.\.\., 3\), got \(2,\)"):
+        arm.momentum(q, v, (1.0, 2.0))
+    with pytest.raises(UnsupportedError, match="momentum about 'tip'; expected one of 'center_of_mass', 'base'"):
+        arm.momentum(q, v, "tip")
 
 
 def test_what_is_wrong_is_said(arm: catena.Robot) -> None:

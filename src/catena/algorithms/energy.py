@@ -128,6 +128,11 @@ class Unrolled:
         return _rows([list(mean_velocity(total, f)) for k in links for f in axes[k]])
 
     @staticmethod
+    def momentum_about(links: Any, q: Field, v: Field, point: list[Scalar]) -> list[Scalar]:
+        """Six numbers, about a point in the base's frame, in the base's axes."""
+        return about(Vec3(*point), momentum(links, q, v)[links.base]).components
+
+    @staticmethod
     def centroidal_momentum(links: Any, q: Field, v: Field) -> list[Scalar]:
         """Six numbers, about the centre of mass, in the base's axes."""
         total = total_inertia(links, q)[links.base]
@@ -159,6 +164,9 @@ CENTER_OF_MASS_VELOCITY = Function(
 )
 CENTER_OF_MASS_JACOBIAN = Function(
     "center_of_mass_jacobian", Unrolled.center_of_mass_jacobian, _Q, {"J": "dense:3,nv"}, regroup=False
+)
+MOMENTUM_ABOUT = Function(
+    "momentum/about", Unrolled.momentum_about, {**_QV, "about": "robot:3"}, {"momentum": "dense:6"}
 )
 CENTROIDAL_MOMENTUM = Function(
     "momentum/centroidal", Unrolled.centroidal_momentum, _QV, {"momentum": "dense:6"}, regroup=False

@@ -37,15 +37,20 @@ class Dynamics:
         f_ext: Wrenches = None,
         method: str = "innovations",
         *,
+        joint_losses: bool = False,
         out: Array | None = None,
         dtype: npt.DTypeLike = np.float64,
         shape: str | None = None,
     ) -> Array:
-        """Joint accelerations (..., nv) at configuration q, velocity v and joint torques tau. O(n).
+        """Joint accelerations (..., nv), rad/s² or m/s², at configuration q, velocity v and joint torques tau. O(n).
 
-        `f_ext` holds wrenches on links in their frames, (..., links, 6), moment first, or maps links and
-        frames to wrenches. `method` picks the formulation; all agree.
+        `tau` is in N m or N. `f_ext` holds wrenches (N m, N) on links in their frames, (..., links, 6), moment first,
+        or maps links and frames to wrenches. `method` picks the formulation; all agree. `joint_losses` takes from tau
+        what the model's damping and friction take, as in `inverse_dynamics`: one undoes the other with it and without.
         """
+        if joint_losses:
+            (_, v, tau), *_ = checked(self._robot, FORWARD_DYNAMICS["innovations"], q, v, tau, dtype=dtype)
+            tau = tau - self._robot.joint_losses(v)
         one_of("forward dynamics", method, [*FORWARD_DYNAMICS, "fixman"])
         if "_held" not in self.__dict__:
             check_leaves(self._robot.tree)
@@ -73,7 +78,7 @@ class Dynamics:
         dtype: npt.DTypeLike = np.float64,
         shape: str | None = None,
     ) -> Array:
-        """Joint torques (..., nv) that give the accelerations a at configuration q and velocity v. O(n).
+        """Joint torques (..., nv), N m or N, that give the accelerations a at configuration q and velocity v. O(n).
 
         `f_ext` is as in `forward_dynamics`. `joint_losses` adds the torques that the model's joint damping and friction
         take, `robot.joint_losses(v)`; without it, as in most libraries, they are left out.
@@ -93,7 +98,7 @@ class Dynamics:
         dtype: npt.DTypeLike = np.float64,
         shape: str | None = None,
     ) -> Array:
-        """Coriolis, centrifugal and gravity torques (..., nv): inverse dynamics at zero acceleration. O(n)."""
+        """Coriolis, centrifugal and gravity torques (..., nv), N m or N: inverse dynamics with a = 0. O(n)."""
         return self._run(BIAS, (q, v), f_ext, out, dtype, shape, "bias")
 
     @property

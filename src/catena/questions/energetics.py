@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 Array = npt.NDArray[Any]
 
 ABOUT = ("center_of_mass", "base")
-"""The points that a momentum can be asked about."""
+"""The points that a momentum can be asked about by name."""
 
 
 class Energetics:
@@ -157,18 +157,21 @@ class Energetics:
         self,
         q: npt.ArrayLike,
         v: npt.ArrayLike,
-        about: str = "center_of_mass",
+        about: str | npt.ArrayLike = "center_of_mass",
         *,
         out: Array | None = None,
         dtype: npt.DTypeLike = np.float64,
         shape: str | None = None,
     ) -> Array:
-        """Angular momentum about the centre of mass or the base's origin, kg m²/s, then linear, kg m/s: (..., 6). O(n).
+        """Angular momentum, kg m²/s, then linear, kg m/s: (..., 6). O(n).
 
-        That of the links; rotors that armature stands for turn in directions the model does not tell.
+        `about` says about which point: "center_of_mass", "base" (the base's origin), or points (..., 3) in m in the
+        base's frame. It is that of the links; rotors that armature stands for turn in directions no model tells.
         """
-        one_of("momentum about", about, ABOUT)
         robot = self._robot
+        if not isinstance(about, str):
+            return self._momentum_about(q, v, about, out, dtype, shape)
+        one_of("momentum about", about, ABOUT)
         if about == "base":
             return cast(Array, ask(robot, energy.MOMENTUM, q, v, out=out, dtype=dtype, shape=shape))
         self._check_mass()
@@ -177,6 +180,23 @@ class Energetics:
         (q, v), _, outs = checked(robot, energy.CENTROIDAL_MOMENTUM, q, v, out=out, dtype=dtype)
         c = energy.center_of_mass(self._total(q, dtype))
         return stacked(energy.about(c, self._momentum(q, v, dtype)).components, *outs)
+
+    def _momentum_about(
+        self,
+        q: npt.ArrayLike,
+        v: npt.ArrayLike,
+        about: npt.ArrayLike,
+        out: Any,
+        dtype: npt.DTypeLike,
+        shape: str | None,
+    ) -> Array:
+        robot = self._robot
+        if not is_rolled(robot, shape):
+            return cast(Array, ask(robot, energy.MOMENTUM_ABOUT, q, v, about, out=out, dtype=dtype))
+        (q, v, point), batch, outs = checked(robot, energy.MOMENTUM_ABOUT, q, v, about, out=out, dtype=dtype)
+        c = Vec3(*components(np.asarray(point, dtype)))
+        found = energy.about(c, self._momentum(q, v, dtype)).components
+        return stacked([np.broadcast_to(x, batch) for x in found], *outs)
 
     def centroidal_momentum_matrix(
         self,
