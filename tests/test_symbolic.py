@@ -218,3 +218,11 @@ def test_refusals(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(builtins, "__import__", without_sympy)
     with pytest.raises(UnsupportedError, match=r"pip install \"catena\[symbolic\]\""):
         symbolic(robot)
+
+
+def test_rows_of_printed_matrices_are_not_broken() -> None:
+    found = catena.symbolic(catena.planar_chain([1.0, 1.0, 1.0], [1.0, 1.0, 1.0]), "mass_matrix")
+    lines = str(found).splitlines()
+    assert lines[0] == "M ="
+    assert max(map(len, lines)) > 80
+    assert sum("cos" in line for line in lines) == 3

@@ -39,7 +39,7 @@ def test_json_of_chosen_functions() -> None:
 def test_table() -> None:
     shown = run("count", "--table")
     assert shown.exit_code == 0
-    for expected in ("201 n − 335", "193 n − 361", "forward_dynamics/udu", "n³", "from n ="):
+    for expected in ("201 n − 335", "193 n − 361", "forward_dynamics/udu", "n³", "from n =", "lighter towards the tip"):
         assert expected in shown.output
     formulas = json.loads(run("count", "--table", "--json").output)
     assert formulas[0]["multiplications"] == ["-335", "201"]

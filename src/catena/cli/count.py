@@ -86,7 +86,10 @@ def show_table(costs: list[Cost], console: Console) -> None:
     for cost in costs:
         rows.add_row(cost.name, str(cost.multiplications), str(cost.additions), cost.includes)
     console.print(rows)
-    console.print(f"Exact for n ≥ {START}. {_INCLUDED} Operations on link constants alone are done beforehand.")
+    console.print(
+        f"Exact for n ≥ {START} and links that get lighter towards the tip: one that is light beside what it carries "
+        f"is not regrouped and costs more. {_INCLUDED} Operations on link constants alone are done beforehand."
+    )
     by_name = {cost.name: cost for cost in costs}
     for linear, cubic in (("forward_dynamics/udu", "forward_dynamics/dense"), ("udu/solve", "dense/solve")):
         n = crossover(by_name[linear], by_name[cubic])

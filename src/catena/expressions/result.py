@@ -105,8 +105,9 @@ class Symbolic:
         return "\n\n".join(lines)
 
     def __str__(self) -> str:
+        """The matrices as SymPy draws them, no row broken however long, and the definitions."""
         import sympy
 
-        lines = [f"{name} =\n{sympy.pretty(matrix)}" for name, matrix in self.matrices.items()]
+        lines = [f"{name} =\n{sympy.pretty(matrix, wrap_line=False)}" for name, matrix in self.matrices.items()]
         lines += [f"{symbol} = {meaning}" for symbol, meaning in self.definitions.items()]
         return "\n\n".join(lines)
