@@ -138,6 +138,10 @@ def test_factors(method: str, topology: str, shape: str) -> None:
     assert np.array_equal(u, np.triu(u))
     assert np.array_equal(np.diagonal(u, axis1=-2, axis2=-1), np.ones((2, 1, robot.nv)))
     check(U.T.dense(), np.swapaxes(u, -1, -2))
+    check(np.asarray(U), u)
+    check(np.asarray(D), d)
+    assert (U.shape, D.dtype) == (u.shape, d.dtype)
+    assert repr(U.T) == f"<factor U.T of the mass matrix of {robot.name!r}, {u.shape}>"
     check(U @ x, times(u, x))
     check(U.T @ x, times(np.swapaxes(u, -1, -2), x))
     check(U.solve(x), times(np.linalg.inv(u), x))

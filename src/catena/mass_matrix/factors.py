@@ -21,10 +21,43 @@ class Factors(NamedTuple):
     D: BlockDiagonal
 
 
-class Upper:
-    """U, unit upper triangular, or its transpose, as an operator on vectors along the last dimension."""
+class _Factor:
+    """What both factors have in common: the shape and dtype of the matrix, and the matrix for NumPy."""
 
     __array_ufunc__ = None
+    _method: Method
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The shape of `dense()`: (..., nv, nv)."""
+        return (*self._method.q.shape[:-1], self._method.robot.nv, self._method.robot.nv)
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """What it computes in."""
+        return self._method.dtype
+
+    def dense(self) -> Array:
+        """The matrix, (..., nv, nv)."""
+        raise NotImplementedError
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array:
+        """The matrix, (..., nv, nv). O(n²) time and memory."""
+        if copy is False:
+            raise ValueError("a factor of a MassMatrix holds no array that could be shared; leave copy out")
+        matrix = self.dense()
+        return matrix if dtype is None else matrix.astype(dtype, copy=False)
+
+    def __repr__(self) -> str:
+        return f"<factor {self._name} of the mass matrix of {self._method.robot.name!r}, {self.shape}>"
+
+    @property
+    def _name(self) -> str:
+        raise NotImplementedError
+
+
+class Upper(_Factor):
+    """U, unit upper triangular, or its transpose, as an operator on vectors along the last dimension."""
 
     def __init__(self, method: Method, transposed: bool = False) -> None:
         self._method, self._transposed = method, transposed
@@ -60,10 +93,10 @@ class Upper:
         return np.swapaxes(columns, -1, -2)
 
 
-class BlockDiagonal:
+class BlockDiagonal(_Factor):
     """D, symmetric with a block for each joint, as an operator on vectors along the last dimension."""
 
-    __array_ufunc__ = None
+    _name = "D"
 
     def __init__(self, method: Method) -> None:
         self._method = method

@@ -37,7 +37,8 @@ class MassMatrix:
     dimensions than q it is the matrix product of NumPy, x being (..., nv, k). What must be factored is factored once,
     when first needed.
 
-    Rotor inertias (armature) are part of M, of its inverse, determinant and factors, whatever the method.
+    M is in kg m², kg m and kg where joints slide. Rotor inertias (armature) are part of M, of its inverse, determinant
+    and factors, whatever the method.
     """
 
     __slots__ = ("_kernel_shape", "_kind", "_made", "_quick", "method", "q", "robot")
@@ -211,7 +212,8 @@ class MassMatrix:
         count = min(steps, self.robot.nv)
         rng = np.random.default_rng(0)
         start = rng.standard_normal((*self.shape[:-2], self.robot.nv)).astype(self.dtype)
-        return _largest(self._method.times, start, count) * _largest(self._method.solve, start, count)
+        found = _largest(self._method.times, start, count) * _largest(self._method.solve, start, count)
+        return found.astype(self.dtype)
 
     def __repr__(self) -> str:
         batch = f" x {self.shape[:-2]}" if self.ndim > 2 else ""
