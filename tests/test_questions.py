@@ -56,7 +56,7 @@ QUESTIONS = {
     "momentum": lambda r, q, v, a, **o: r.momentum(q, v, **o),
     "momentum_about_base": lambda r, q, v, a, **o: r.momentum(q, v, "base", **o),
     "momentum_about_a_point": lambda r, q, v, a, **o: r.momentum(q, v, (0.1, -0.2, 0.3), **o),
-    "momentum_about_points": lambda r, q, v, a, **o: r.momentum(q, v, 3 * v[:, :3], **o),
+    "momentum_about_points": lambda r, q, v, a, **o: r.momentum(q, v, 3 * v[..., :3], **o),
     "momentum_matrix": lambda r, q, v, a, **o: r.centroidal_momentum_matrix(q, **o),
 }
 
@@ -101,6 +101,31 @@ def test_placement_of_frames_and_points(arm: catena.Robot, shape: str) -> None:
         ahead, behind = (arm.placement(q + h * unit, name, point, shape=shape).position for h in (step, -step))
         column = arm.jacobian(q, name, point, frame="mixed", shape=shape)[:, 3:, i]
         np.testing.assert_allclose(column, (ahead - behind) / (2 * step), rtol=0, atol=1e-8)
+
+
+@pytest.mark.parametrize("shape", ["unrolled", "rolled"])
+def test_placements_of_chosen_links_and_frames(arm: catena.Robot, shape: str) -> None:
+    q, *_ = state(arm, (2, 3))
+    chosen = [fixed_frame(arm), 2, arm.base_name, arm.links[-1]]
+    out = np.empty((2, 3, 4, 3, 3)), np.empty((2, 3, 4, 3))
+    found = arm.placements(q, chosen, shape=shape, out=out)
+    assert found.rotation is out[0]
+    for i, link in enumerate(chosen):
+        rotation, position = arm.placement(q, link)
+        close(found.rotation[:, :, i], rotation)
+        close(found.position[:, :, i], position)
+    assert arm.placements(q[0, 0], arm.frames, dtype=np.float32).position.dtype == np.float32
+    assert arm.placements(q, "flange").position.shape == (2, 3, 1, 3)
+    with pytest.raises(UnknownNameError, match="did you mean 'flange'"):
+        arm.placements(q, ["flang"])
+
+
+@pytest.mark.parametrize("question", QUESTIONS)
+def test_empty_batches(tree: catena.Robot, question: str) -> None:
+    q, v, a = state(tree, (3, 0))
+    for shape in ("unrolled", "rolled"):
+        if question != "placements":
+            assert np.size(QUESTIONS[question](tree, q, v, a.reshape(v.shape), shape=shape)) == 0
 
 
 @pytest.mark.parametrize("shape", ["unrolled", "rolled"])

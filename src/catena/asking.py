@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -96,7 +97,8 @@ def one_of(what: str, value: str, allowed: Sequence[str]) -> None:
 
 def components(array: Array, dimensions: int = 1) -> list[Scalar]:
     """The numbers along the last dimensions, each an array over the batch: scalars for algorithms that run on any."""
-    return list(np.moveaxis(array.reshape(*array.shape[: array.ndim - dimensions], -1), -1, 0))
+    batch = array.ndim - dimensions
+    return list(np.moveaxis(array.reshape(*array.shape[:batch], math.prod(array.shape[batch:])), -1, 0))
 
 
 def stacked(parts: Sequence[Any], out: Array | None = None) -> Array:

@@ -65,7 +65,7 @@ class Energetics:
         dtype: npt.DTypeLike = np.float64,
         shape: str | None = None,
     ) -> Array:
-        """g(q), (..., nv): the torques that hold the robot at rest, the gradient of the potential energy. O(n)."""
+        """g(q), (..., nv) in N m or N: what holds the robot at rest, the gradient of the potential energy. O(n)."""
         return cast(Array, ask(self._robot, energy.GRAVITY_TORQUE, q, out=out, dtype=dtype, shape=shape))
 
     def coriolis_matrix(
@@ -77,7 +77,7 @@ class Energetics:
         dtype: npt.DTypeLike = np.float64,
         shape: str | None = None,
     ) -> Array:
-        """C(q, v), (..., nv, nv), from Christoffel symbols: Ṁ − 2 C is skew, and bias = C v + g. O(n²)."""
+        """C(q, v), (..., nv, nv), with Christoffel's symbols: Ṁ − 2 C is skew, bias = C v + g in N m or N. O(n²)."""
         robot = self._robot
         if not is_rolled(robot, shape):
             return cast(Array, ask(robot, CORIOLIS_MATRIX, q, v, out=out, dtype=dtype))
@@ -96,11 +96,11 @@ class Energetics:
         dtype: npt.DTypeLike = np.float64,
         shape: str | None = None,
     ) -> Array:
-        """C(q, v) x, (..., nv), without forming C. O(n)."""
+        """C(q, v) x, (..., nv) in N m or N, without forming C. O(n)."""
         return cast(Array, ask(self._robot, CORIOLIS_TIMES, q, v, x, out=out, dtype=dtype, shape=shape))
 
     def joint_losses(self, v: npt.ArrayLike) -> Array:
-        """Torques (..., nv) that joint damping and dry friction take at velocity v: damping v + friction sign(v)."""
+        """Torques (..., nv), N m or N, that joint damping and dry friction take: damping v + friction sign(v)."""
         tree = self._robot.tree
         v = as_array(v, Port("v", (tree.nv,)), "joint_losses")
         losses: Array = tree.damping * v + tree.friction * np.sign(v)

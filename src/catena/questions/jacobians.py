@@ -52,7 +52,7 @@ class Jacobians(Kinematics):
         dtype: npt.DTypeLike = np.float64,
         shape: str | None = None,
     ) -> Placements:
-        """Rotation (..., 3, 3) and origin (..., 3) of one link or frame in the base's frame."""
+        """Rotation (..., 3, 3) and origin (..., 3), m, of one link or frame in the base's frame. Cost: its depth."""
         robot, link = self._robot, link_name(self._robot.tree, link)
         function, moves = _function(robot, "placement", link, "link", point)
         if moves and not is_rolled(robot, shape):
@@ -75,7 +75,7 @@ class Jacobians(Kinematics):
         dtype: npt.DTypeLike = np.float64,
         shape: str | None = None,
     ) -> Array:
-        """J(q), (..., 6, nv): the spatial velocity of a link or frame is J v. Cost: its depth."""
+        """J(q), (..., 6, nv): the spatial velocity (rad/s, m/s) of a link or frame is J v. Cost: its depth."""
         if point is None and out is None and shape is None and dtype is _FLOAT64 and isinstance(link, str):
             found = self._jacobians.get((link, frame))
             if found is not None:
@@ -105,7 +105,7 @@ class Jacobians(Kinematics):
         dtype: npt.DTypeLike = np.float64,
         shape: str | None = None,
     ) -> Array:
-        """J x, (..., 6), without forming J: the velocity of a link or frame when joints move with x."""
+        """J x, (..., 6), without forming J: the velocity (rad/s, m/s) of a link or frame when joints move with x."""
         robot, link = self._robot, link_name(self._robot.tree, link)
         function, moves = _function(robot, "jacobian_times", link, frame, point)
         if moves and not is_rolled(robot, shape):
@@ -130,7 +130,7 @@ class Jacobians(Kinematics):
         dtype: npt.DTypeLike = np.float64,
         shape: str | None = None,
     ) -> Array:
-        """Jᵀ f, (..., nv), without forming J: joint torques that amount to a wrench (moment, force), (..., 6)."""
+        """Jᵀ f, (..., nv) in N m or N, without forming J: what a wrench f, (..., 6) in N m and N, does to joints."""
         robot, link = self._robot, link_name(self._robot.tree, link)
         function, moves = _function(robot, "jacobian_transpose_times", link, frame, point)
         if moves and not is_rolled(robot, shape):
@@ -155,7 +155,10 @@ class Jacobians(Kinematics):
         dtype: npt.DTypeLike = np.float64,
         shape: str | None = None,
     ) -> Array:
-        """J̇ v, (..., 6): the acceleration of a link or frame at zero joint accelerations; see `link_accelerations`."""
+        """J̇ v, (..., 6): the acceleration (rad/s², m/s²) of a link or frame with joints that don't accelerate.
+
+        What kind of acceleration it is, `link_accelerations` says.
+        """
         robot, link = self._robot, link_name(self._robot.tree, link)
         function, moves = _function(robot, "jacobian_dot_v", link, frame, point)
         if moves and not is_rolled(robot, shape):

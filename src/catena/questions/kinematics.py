@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
 import numpy.typing as npt
 
 from catena.algorithms.kinematics import FRAMES, LINK_ACCELERATIONS, LINK_VELOCITIES, PLACEMENTS
-from catena.asking import ask, one_of
+from catena.asking import ask, checked, delivered, one_of
+from catena.model.reference import LinkLike, link_names
 
 if TYPE_CHECKING:
     from catena.robot import Robot
@@ -26,7 +29,8 @@ class Placements(NamedTuple):
 class Kinematics:
     """Placements, velocities and accelerations of all links.
 
-    Velocities are spatial, (ω, v), angular part first, in rad/s and m/s. `frame` says whose numbers they are:
+    Velocities are spatial, (ω, v), angular part first, in rad/s and m/s; accelerations in rad/s² and m/s²; positions in
+    m. `frame` says whose numbers they are:
 
     - "link": the body's own axes, velocity of its own origin (Pinocchio's LOCAL);
     - "world": the base's axes, velocity of the body's point at the base's origin (WORLD);
@@ -39,13 +43,32 @@ class Kinematics:
     def placements(
         self,
         q: npt.ArrayLike,
+        links: LinkLike | Iterable[LinkLike] | None = None,
         *,
         out: tuple[Array, Array] | None = None,
         dtype: npt.DTypeLike = np.float64,
         shape: str | None = None,
     ) -> Placements:
-        """Rotations (..., links, 3, 3) and origins (..., links, 3) of all links in the base's frame. O(n)."""
-        return Placements(*ask(self._robot, PLACEMENTS, q, out=out, dtype=dtype, shape=shape))
+        """Rotations (..., links, 3, 3) and origins (..., links, 3), m, of all links in the base's frame. O(n).
+
+        `links` asks for those links and frames instead, in that order: `placements(q, robot.frames)` are all frames.
+        """
+        robot = self._robot
+        if links is None:
+            return Placements(*ask(robot, PLACEMENTS, q, out=out, dtype=dtype, shape=shape))
+        frames = [robot.frame(name) for name in link_names(robot.tree, links)]
+        size = len(frames)
+        chosen = replace(PLACEMENTS, name="placements/chosen", outputs=_chosen(size))
+        (q,), batch, outs = checked(robot, chosen, q, out=out, dtype=dtype)
+        R, p = ask(robot, PLACEMENTS, q, dtype=dtype, shape=shape)
+        rotation, position = np.empty((*batch, size, 3, 3), R.dtype), np.empty((*batch, size, 3), p.dtype)
+        for i, (link, turn, shift) in enumerate(frames):
+            if link < 0:
+                rotation[..., i, :, :], position[..., i, :] = turn, shift
+            else:
+                rotation[..., i, :, :] = R[..., link, :, :] @ turn
+                position[..., i, :] = p[..., link, :] + R[..., link, :, :] @ shift
+        return Placements(delivered(rotation, outs[0]), delivered(position, outs[1]))
 
     def link_velocities(
         self,
@@ -84,3 +107,7 @@ class Kinematics:
     @property
     def _robot(self) -> Robot:
         return cast("Robot", self)
+
+
+def _chosen(size: int) -> dict[str, str]:
+    return {"rotation": f"dense:{size},3,3", "position": f"dense:{size},3"}

@@ -43,7 +43,8 @@ class LinkMotion(NamedTuple):
 class LinkDynamics:
     """Forces between links and accelerations of links, in the links' own frames, angular part first.
 
-    Accelerations are (ω̇, v̇) of each frame's origin as a point, without gravity. `f_ext` is as in `forward_dynamics`.
+    Wrenches are in N m and N, accelerations in rad/s² and m/s²: (ω̇, v̇) of each frame's origin as a point, without
+    gravity. `f_ext` is as in `forward_dynamics`.
     """
 
     def interlink_forces(

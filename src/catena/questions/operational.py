@@ -29,7 +29,10 @@ Links = LinkLike | Sequence[LinkLike]
 
 
 class OperationalInertia(NamedTuple):
-    """Λ and its inverse Ω = J M⁻¹ Jᵀ, each (..., 6 m, 6 m) for m frames, angular rows first in each block of six."""
+    """Λ and its inverse Ω = J M⁻¹ Jᵀ, each (..., 6 m, 6 m) for m frames, angular rows first in each block of six.
+
+    Λ is in kg m², kg m and kg, Ω in the reciprocals of these, in the axes that `frame` says.
+    """
 
     inertia: Array
     inverse: Array
@@ -63,7 +66,7 @@ class Operational(Jacobians):
         dtype: npt.DTypeLike = np.float64,
         shape: str | None = None,
     ) -> Array:
-        """M(q)⁻¹ as an array, (..., nv, nv): `mass_matrix(q).inv()` in one call. O(n²)."""
+        """M(q)⁻¹ as an array, (..., nv, nv), SI units: `mass_matrix(q).inv()` in one call. O(n²)."""
         if "inverse_mass_matrix" not in self.__dict__ and dtype is np.float64 and not is_rolled(self._robot, shape):
             check_leaves(self._robot.tree)
             kernel = engine.kernel(self._robot, INVERSE_MASS_MATRIX)
