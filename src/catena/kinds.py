@@ -100,8 +100,9 @@ class Function:
     `name` tells functions apart; up to the first slash it is the question that users ask, which messages show.
     `inputs` that a call may leave out are listed in `optional`, and then reach the algorithm as None. An output of a
     kind such as "dense:nv,nv" is a nested list of scalars, which only unrolled kernels can make. `regroup` and `choose`
-    say which lowering passes the algorithm can bear: see :func:`catena.model.lowered.lower`. `shared` inputs are the
-    same for all samples of a call and come without leading dimensions; rolled kernels keep one copy of them.
+    say which lowering passes the algorithm can bear: see :func:`catena.model.lowered.lower`; with `cut` it asks links
+    whether their own inertia has an inverse. `shared` inputs are the same for all samples of a call and come without
+    leading dimensions; rolled kernels keep one copy of them.
     """
 
     name: str
@@ -112,6 +113,7 @@ class Function:
     regroup: bool = True
     choose: bool = True
     shared: tuple[str, ...] = ()
+    cut: bool = False
 
     @property
     def question(self) -> str:

@@ -21,6 +21,10 @@ class Link:
     """One link as an algorithm sees it: its inertia, its joint and its parent, in internal frames."""
 
     parent: Any
+    solid: bool
+    """Whether the link's own inertia has an inverse."""
+    on_solid: bool
+    """Whether the parent's has; True on the base where the link's own has."""
 
     def __init__(self, kind: type[JointType], constants: Mapping[str, Scalar], armature: Dofs) -> None:
         self.kind, self.constants, self.armature = kind, constants, armature
@@ -135,6 +139,7 @@ class RealLinks:
         self._links: list[RealLink] = []
         columns = {name: column.tolist() for name, column in lowered.constants.items()}
         armature = lowered.armature.tolist()
+        solid, on_solid = lowered.solid.tolist(), lowered.on_solid.tolist()
         for i, (parent, code) in enumerate(zip(lowered.parent.tolist(), lowered.kind.tolist(), strict=True)):
             constants = {name: number(column[i]) for name, column in columns.items()}
             if number is not float:
@@ -143,6 +148,7 @@ class RealLinks:
             start = int(lowered.v_start[i])
             link = RealLink(i, start, kind, constants, Dofs([number(x) for x in armature[start : start + kind.nv]]))
             link.parent = self._links[parent] if parent >= 0 else self.base
+            link.solid, link.on_solid = solid[i], on_solid[i]
             self._links.append(link)
 
     @property

@@ -9,9 +9,20 @@ bearing loads.
 Hᵇᵇ is factored leaves first. Taking link k out leaves a system of the same form in which the parent's mobility is
 W − C (Hᵇᵇ)⁻¹ Cᵀ in place of W, with C = W φ Bᵀ: that is block Cholesky without fill, on any tree. W(k) ends as the
 inverse of the articulated inertia P(k) of Rodriguez & Kreutz: this is their recursion with the inverse of everything.
+On the way back a link's e follows from the acceleration α of its parent, which holds e of all links before it:
+
+    (B W Bᵀ) e = B (w + W Aᵀ b − φᵀ α(parent) − a)
+             x = A (w + W (Aᵀ b − Bᵀ e) − φᵀ α(parent) − a) = ν − G φᵀ α(parent)
+
+so that G and ν, a few numbers for each degree of freedom, are all that is kept between the sweeps.
 
 A rotor (armature R) is one more body, held to its joint by one more hard coordinate: a row √R A, and a 1 on the
 diagonal.
+
+Links whose own inertia has no inverse (point masses, thin rods) cannot be cut loose. Their joints stay *whole*: such a
+link has its articulated inertia P and a bias wrench z in place of W and w, passes P⁺ and z⁺ on to its parent as in the
+articulated recursion, and a parent that has a mobility takes them in as (W⁻¹ + P⁺)⁻¹. A link with a mobility on a
+parent without one passes P⁺ = Zᵀ (Z W Zᵀ)⁻¹ Z.
 """
 
 from __future__ import annotations
@@ -20,21 +31,25 @@ from dataclasses import dataclass
 from typing import Any
 
 from catena.kinds import Function
-from catena.scalars import Scalar, is_zero, sqrt
-from catena.spatial import Axes, Dofs, Force, Motion
-from catena.spatial.cut import CutMobility, Directions
+from catena.spatial import ArticulatedInertia, Dofs, Force, Motion
+from catena.spatial.axes import InverseOfSmall
+from catena.spatial.cut import RigidMobility, carrying
+from catena.spatial.directions import Directions, Motions, parted
+from catena.spatial.mobility import Mobility
 from catena.sweeps import Field, Links
 
 
 @dataclass
 class Cut:
-    """The mechanism with every joint cut: transforms, soft rows A, hard rows Z, and the mobility of each link.
+    """The mechanism with its joints cut: transforms, axes H, soft rows A, hard rows Z, and the mobility of each link.
 
     N is the link's own mobility, u what it does when left alone, a what its joint does by velocities alone. N and u
-    stay as they are; W and w take in, at the parent, what holding a joint's hard directions does to it.
+    stay as they are; W takes in, at the parent, what holding a joint's hard directions does to its mobility, and w what
+    it does to u. Links without a mobility have an inertia P and a bias wrench z instead.
     """
 
     phi: Field
+    H: Field
     A: Field
     Z: Field
     a: Field
@@ -42,14 +57,26 @@ class Cut:
     u: Field
     W: Field
     w: Field
+    P: Field
+    z: Field
 
     @classmethod
     def of(cls, links: Links, gravity: Motion) -> Cut:
         """Empty fields, with a base that accelerates against gravity and that nothing moves."""
-        cut = cls(*links.fields("phi A Z a N u W w"))
-        cut.N[links.base] = cut.W[links.base] = CutMobility.zero()
-        cut.u[links.base] = cut.w[links.base] = -gravity
+        cut = cls(*links.fields("phi H A Z a N u W w P z"))
+        cut.N[links.base], cut.W[links.base] = RigidMobility.zero(), Mobility.zero()
+        cut.u[links.base], cut.w[links.base] = -gravity, Motion.zero()
         return cut
+
+    def loosen(self, k: Any, load: Force) -> None:
+        """Link k by itself, with a load on it."""
+        if k.solid:
+            self.A[k], self.Z[k] = parted(self.H[k], k.armature)
+            self.N[k] = RigidMobility.of(k.M)
+            self.W[k] = self.N[k].blocks
+            self.u[k], self.w[k] = self.N[k] @ load, Motion.zero()
+        else:
+            self.P[k], self.z[k] = k.M.articulated, -load
 
 
 def reactions(links: Links, q: Field, v: Field, tau: Field, f_ext: Field | None = None) -> tuple[Field, Field]:
@@ -57,37 +84,41 @@ def reactions(links: Links, q: Field, v: Field, tau: Field, f_ext: Field | None 
 
     Wrenches are on the link, at its own frame and in its axes (the user's). Three sweeps, O(n).
     """
-    cut, (V,) = Cut.of(links, links.gravity), links.fields("V")
-    V[links.base] = Motion.zero()
+    (seen,) = links.fields("seen")
+    x, wrench = joined(links, _in_motion(links, q, v, f_ext), tau)
     for k in links.base_to_tip():
-        cut.phi[k], H = k.joint(q[k])
-        cut.A[k], cut.Z[k] = parted(H, k.armature)
-        V[k] = cut.phi[k].T @ V[k.parent] + H.T @ v[k]
-        cut.a[k] = k.bias_acceleration(V[k], H, q[k], v[k])
-        load = -V[k].cross(k.M @ V[k])
-        if f_ext is not None:
-            load = load + k.frame @ f_ext[k]
-        cut.N[k] = cut.W[k] = CutMobility.of_body(k.M)
-        cut.u[k] = cut.w[k] = cut.N[k] @ load
-    x, wrench = joined(links, cut, tau)
-    return x, _in_user_frames(links, wrench)
+        seen[k] = k.frame.inv @ wrench[k]
+    return x, seen
 
 
 def forward_dynamics(links: Links, q: Field, v: Field, tau: Field, f_ext: Field | None = None) -> Field:
     """Joint accelerations alone."""
-    return reactions(links, q, v, tau, f_ext)[0]
+    return joined(links, _in_motion(links, q, v, f_ext), tau)[0]
 
 
-def solve(links: Links, q: Field, b: Field) -> tuple[Field, Field]:
-    """x = M⁻¹ b (9), and the wrench through each joint: forward dynamics at rest, with no gravity."""
+def solve(links: Links, q: Field, b: Field) -> Field:
+    """x = M⁻¹ b (9): forward dynamics at rest, with no gravity."""
     cut = Cut.of(links, Motion.zero())
     for k in links.base_to_tip():
-        cut.phi[k], H = k.joint(q[k])
-        cut.A[k], cut.Z[k] = parted(H, k.armature)
-        cut.N[k] = cut.W[k] = CutMobility.of_body(k.M)
-        cut.u[k] = cut.w[k] = cut.a[k] = Motion.zero()
-    x, wrench = joined(links, cut, b)
-    return x, _in_user_frames(links, wrench)
+        cut.phi[k], cut.H[k] = k.joint(q[k])
+        cut.a[k] = Motion.zero()
+        cut.loosen(k, Force.zero())
+    return joined(links, cut, b)[0]
+
+
+def _in_motion(links: Links, q: Field, v: Field, f_ext: Field | None) -> Cut:
+    """The links cut loose, each with the load that its velocity makes and the one from outside."""
+    cut, (V,) = Cut.of(links, links.gravity), links.fields("V")
+    V[links.base] = Motion.zero()
+    for k in links.base_to_tip():
+        cut.phi[k], cut.H[k] = k.joint(q[k])
+        V[k] = cut.phi[k].T @ V[k.parent] + cut.H[k].T @ v[k]
+        cut.a[k] = k.bias_acceleration(V[k], cut.H[k], q[k], v[k])
+        load = -V[k].cross(k.M @ V[k])
+        if f_ext is not None:
+            load = load + k.frame @ f_ext[k]
+        cut.loosen(k, load)
+    return cut
 
 
 def joined(links: Links, cut: Cut, b: Field) -> tuple[Field, Field]:
@@ -95,88 +126,96 @@ def joined(links: Links, cut: Cut, b: Field) -> tuple[Field, Field]:
 
     Gives the soft accelerations and the wrench through each joint on its link, in internal frames.
     """
-    phi, A, Z, W, w = cut.phi, cut.A, cut.Z, cut.W, cut.w
-    C, E, y, s, alpha, x, wrench = links.fields("C E y s alpha x wrench")
-    s[links.base], alpha[links.base] = Force.zero(), cut.u[links.base]
-    chain = on_chain(links)
+    A, Z, P, z = cut.A, cut.Z, cut.P, cut.z
+    G, nu, free, hold, alpha, x, wrench = links.fields("G nu free hold alpha x wrench")
+    alpha[links.base] = cut.u[links.base]
     for k in links.tip_to_base():
-        drive = A[k].T @ b[k]
-        W_parent = (cut.N if chain else W)[k.parent].to_child(phi[k])
-        w_parent = phi[k].T @ (cut.u if chain else w)[k.parent] - W_parent @ drive
-        d = Z[k] @ (w[k] + W[k] @ drive - w_parent - cut.a[k])  # (13): Hᵇᵃ b, and what the cut links do anyway
-        E[k] = Z[k].congruence(W[k] + W_parent).inv  # Hᵇᵇ(k,k), factored
-        C[k], y[k] = Z[k].moved_by(W_parent), E[k] @ d
-        W[k.parent] += -C[k].weighted(E[k]).to_parent(phi[k])
-        w[k.parent] += phi[k].inv.T @ (C[k] @ y[k] - W_parent @ drive)
+        if not k.solid:
+            G[k], nu[k] = _whole(links, cut, k, b[k])
+            continue
+        drive, W = A[k].T @ b[k], cut.W[k]
+        free[k] = cut.u[k] + cut.w[k] + W @ drive - cut.a[k]
+        hold[k] = Z[k].congruence(W).inv
+        G[k] = held(A[k], Z[k].moved_by(W), hold[k], Z[k])
+        nu[k] = G[k] @ free[k]
+        if k.on_solid:
+            _close(links, cut, k, drive, free[k])
+        else:
+            pull = Z[k].T @ (hold[k] @ (Z[k] @ free[k]))
+            _fasten(links, cut, k, Z[k].weighted(hold[k]), drive - pull)
     for k in links.base_to_tip():
-        e = y[k] - E[k] @ C[k].transposed_times(phi[k].inv @ s[k.parent])  # (13): e = (Hᵇᵇ)⁻¹ d
-        s[k] = A[k].T @ b[k] - Z[k].T @ e
-        if not chain:
-            s[k.parent] += -(phi[k] @ s[k])
-        alpha[k] = w[k] + W[k] @ s[k]
-        x[k] = A[k] @ (alpha[k] - phi[k].T @ alpha[k.parent] - cut.a[k])  # (12): x = Hᵃᵃ b − Hᵃᵇ e
-        wrench[k] = A[k].T @ b[k] - Z[k].T @ e
+        alpha_in = cut.phi[k].T @ alpha[k.parent]
+        x[k] = nu[k] - G[k] @ alpha_in  # (12): x = Hᵃᵃ b − Hᵃᵇ e
+        alpha[k] = alpha_in + cut.a[k] + cut.H[k].T @ x[k]
+        if k.solid:
+            e = hold[k] @ (Z[k] @ (free[k] - alpha_in))
+            wrench[k] = A[k].T @ b[k] - Z[k].T @ e
+        else:
+            wrench[k] = P[k] @ alpha[k] + z[k]
     return x, wrench
 
 
-def _in_user_frames(links: Links, wrench: Field) -> Field:
-    seen: Field
-    (seen,) = links.fields("seen")
-    for k in links.base_to_tip():
-        seen[k] = k.frame.inv @ wrench[k]
-    return seen
+def _close(links: Links, cut: Cut, k: Any, drive: Force, free: Motion) -> None:
+    """Take link k out of Hᵇᵇ: what holding its hard directions does to its parent."""
+    phi, Z = cut.phi[k], cut.Z[k]
+    W, w = at_parent(links, cut, k)
+    W = W.carried(phi)
+    w = phi.T @ w - W @ drive
+    E = Z.congruence(cut.W[k] + W).inv  # Hᵇᵇ(k,k), factored
+    C = Z.moved_by(W)
+    y = E @ (Z @ (free - w))  # (13): d = Hᵇᵃ b, and what the cut links do anyway
+    cut.W[k.parent] += -C.weighted(E).carried_back(phi)
+    cut.w[k.parent] += phi.inv.T @ (C @ y - W @ drive)
 
 
-def on_chain(links: Links) -> bool:
-    """Whether links are symbolic links of a chain, where a parent's sums cannot be read before they are complete.
+def _whole(links: Links, cut: Cut, k: Any, b: Dofs) -> tuple[Directions, Dofs]:
+    """A link without a mobility: Rodriguez & Kreutz (5.13)-(5.17); G and ν as for the others."""
+    H, P, a = cut.H[k], cut.P[k], cut.a[k]
+    U = P @ H.T
+    D = (H @ U).plus_diagonal(k.armature)
+    gain = U @ D.inv
+    eps = b - H @ cut.z[k]
+    P_plus = P - U @ gain.T
+    _fasten(links, cut, k, P_plus, cut.z[k] + P_plus @ a + gain @ eps)
+    return Directions(gain.columns, []), D.inv @ eps - gain.T @ a
 
-    A chain does not need to: only one child ever touches a parent, and finds it as it was.
+
+def _fasten(links: Links, cut: Cut, k: Any, P: ArticulatedInertia, z: Force) -> None:
+    """The parent feels an inertia P and a bias wrench z through the joint of link k."""
+    P, z = cut.phi[k].congruence(P), cut.phi[k] @ z
+    if not k.on_solid:
+        cut.P[k.parent] += P
+        cut.z[k.parent] += z
+        return
+    W, w = at_parent(links, cut, k)
+    together, _ = carrying(W.blocks, P)
+    cut.W[k.parent] += together - W.blocks
+    cut.w[k.parent] += -(together @ (P @ w + z))
+
+
+def held(A: Directions, moved: Motions, hold: InverseOfSmall, Z: Directions) -> Directions:
+    """G = A − A W Zᵀ (Z W Zᵀ)⁻¹ Z: what a joint's axes feel of a motion when the hard directions are held."""
+    return Directions([row - Z.T @ (hold @ moved.transposed_times(row)) for row in A], [])
+
+
+def at_parent(links: Links, cut: Cut, k: Any) -> tuple[Any, Motion]:
+    """Mobility and acceleration of the parent before link k is joined to it, in its own frame.
+
+    On symbolic links of a chain a parent's sums cannot be read before they are complete. A chain does not need to: only
+    one child ever touches a parent, and finds it as it was.
     """
-    return bool(getattr(links, "chain", False))
-
-
-def parted(H: Axes, armature: Dofs) -> tuple[Directions, Directions]:
-    """A, and the hard rows: B, then √R A for each axis with a rotor.
-
-    A joint's axes are orthogonal to one another, and each has one component or two; where it has two, the direction
-    across it lies in the same plane. So K = [S T] is as orthogonal as can be, which keeps four digits that a random
-    complement would lose.
-    """
-    soft: list[Force] = []
-    hard: list[Force] = []
-    taken: set[int] = set()
-    for column in H.columns:
-        used = [i for i, x in enumerate(column.components) if not is_zero(x)]
-        taken.update(used)
-        size = squared_length(column)
-        soft.append(Force.of([x / size if i in used else 0 for i, x in enumerate(column.components)]))
-        if len(used) == 2:
-            hard.append(_across(column.components, used[0], used[1], 1 if is_one(size) else sqrt(size)))
-    hard += [Force.of([int(i == j) for j in range(6)]) for i in range(6) if i not in taken]
-    rotors = [row * sqrt(r) for row, r in zip(soft, armature, strict=True) if not is_zero(r)]
-    return Directions(soft, []), Directions(hard + rotors, [0] * len(hard) + [1] * len(rotors))
-
-
-def _across(components: list[Scalar], i: int, j: int, length: Scalar) -> Force:
-    row: list[Any] = [0] * 6
-    row[i], row[j] = -components[j] / length, components[i] / length
-    return Force.of(row)
-
-
-def squared_length(column: Motion) -> Scalar:
-    """S·S of one axis: 1 exactly for turns about a unit vector, whatever its rounding."""
-    if is_zero(column.linear.x) and is_zero(column.linear.y) and is_zero(column.linear.z):
-        return 1
-    return sum((x * x for x in column.components if not is_zero(x)), start=0)
-
-
-def is_one(x: Scalar) -> bool:
-    """Whether x is known to be 1 whatever the state."""
-    return isinstance(x, int | float) and x == 1
+    if getattr(links, "chain", False):
+        return cut.N[k.parent], cut.u[k.parent]
+    return cut.W[k.parent], cut.u[k.parent] + cut.w[k.parent]
 
 
 _STATE = {"q": "q", "v": "v", "tau": "v", "f_ext": "force"}
 
-FIXMAN = Function("forward_dynamics/fixman", forward_dynamics, _STATE, {"a": "v"}, optional=("f_ext",), regroup=False)
-REACTIONS = Function("reactions", reactions, _STATE, {"a": "v", "wrench": "force"}, optional=("f_ext",), regroup=False)
-SOLVE = Function("solve/fixman", solve, {"q": "q", "b": "v"}, {"x": "v", "wrench": "force"}, regroup=False)
+
+def _function(name: str, algorithm: Any, inputs: dict[str, str], outputs: dict[str, str], *optional: str) -> Function:
+    return Function(name, algorithm, inputs, outputs, optional=optional, regroup=False, cut=True)
+
+
+FIXMAN = _function("forward_dynamics/fixman", forward_dynamics, _STATE, {"a": "v"}, "f_ext")
+REACTIONS = _function("reactions", reactions, _STATE, {"a": "v", "wrench": "force"}, "f_ext")
+SOLVE = _function("solve/fixman", solve, {"q": "q", "b": "v"}, {"x": "v"})

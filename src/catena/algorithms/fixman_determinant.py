@@ -3,42 +3,82 @@
     log det M = Σ (log det I(k) + 3 log m(k)) + 2 Σ log |det K(k)| + log det Hᵇᵇ          errata.md
 
 The first sum is det G of the cut mechanism, known in closed form; the last one comes from the pivots of the
-leaves-first factorization in :mod:`catena.algorithms.fixman`.
+leaves-first factorization in :mod:`catena.algorithms.fixman`. Where a joint stays whole its part of the product is
+
+    det D(k)                       of a link without a mobility, times det(1 + W P⁺) if its parent has one
+    det M(k) |det K|² det Z W Zᵀ   of a link with a mobility, on a parent without
+
+because det(Z W Zᵀ) = det D det W / |det K|² links the two ways to count.
 """
 
 from __future__ import annotations
 
-from catena.algorithms.fixman import is_one, on_chain, parted, squared_length
+from collections.abc import Iterable
+from typing import Any
+
 from catena.kinds import Function
-from catena.scalars import log
-from catena.spatial.cut import CutMobility, determinant_of_body
+from catena.scalars import Scalar, log
+from catena.spatial import ArticulatedInertia
+from catena.spatial.cut import RigidMobility, carrying, determinant_of_body
+from catena.spatial.directions import is_one, parted, squared_length
+from catena.spatial.mobility import Mobility
 from catena.sweeps import Field, Links
 
 
 def log_determinant(links: Links, q: Field) -> Field:
     """log det M(q), kept at the base. One sweep after the transforms, O(n)."""
     total: Field
-    phi, H, N, W, total = links.fields("phi H N W total")
-    N[links.base] = W[links.base] = CutMobility.zero()
+    phi, H, N, W, P, total = links.fields("phi H N W P total")
+    N[links.base], W[links.base] = RigidMobility.zero(), Mobility.zero()
     total[links.base] = 0
+    before = N if getattr(links, "chain", False) else W  # the parent's mobility before a child is joined to it
     for k in links.base_to_tip():
         phi[k], H[k] = k.joint(q[k])
-        N[k] = W[k] = CutMobility.of_body(k.M)
-        total[k] = log(determinant_of_body(k.M))
-        for column in H[k].columns:
-            size = squared_length(column)  # 2 log |det K| of orthogonal axes
-            if not is_one(size):
-                total[k] = total[k] + log(size)
+        if k.solid:
+            N[k] = RigidMobility.of(k.M)
+            W[k] = N[k].blocks
+            sizes = [squared_length(column) for column in H[k].columns]  # |det K|² of orthogonal axes
+            total[k] = _logs([determinant_of_body(k.M), *[x for x in sizes if not is_one(x)]])
+        else:
+            P[k], total[k] = k.M.articulated, 0
     for k in links.tip_to_base():
-        _, Z = parted(H[k], k.armature)
-        W_parent = (N if on_chain(links) else W)[k.parent].to_child(phi[k])
-        E = Z.congruence(W[k] + W_parent).inv
-        W[k.parent] += -Z.moved_by(W_parent).weighted(E).to_parent(phi[k])
-        own = sum((log(pivot) for pivot in E.pivots), start=total[k])
-        total[k.parent] += own
+        pivots: list[Scalar]
+        if k.solid and k.on_solid:
+            _, Z = parted(H[k], k.armature)
+            W_parent = before[k.parent].carried(phi[k])
+            E = Z.congruence(W[k] + W_parent).inv
+            W[k.parent] += -Z.moved_by(W_parent).weighted(E).carried_back(phi[k])
+            pivots = E.pivots
+        else:
+            felt, pivots = _felt(k, H[k], W, P)
+            felt = phi[k].congruence(felt)
+            if k.on_solid:
+                W_parent = before[k.parent].blocks
+                together, more = carrying(W_parent, felt)
+                W[k.parent] += together - W_parent
+                pivots = pivots + more
+            else:
+                P[k.parent] += felt
+        total[k.parent] += total[k] + _logs(pivots)
     return total
 
 
+def _felt(k: Any, H: Any, W: Field, P: Field) -> tuple[ArticulatedInertia, list[Scalar]]:
+    """What the parent feels through a joint that stays whole, and the pivots of the joint."""
+    if k.solid:
+        _, Z = parted(H, k.armature)
+        hold = Z.congruence(W[k]).inv
+        return Z.weighted(hold), hold.pivots
+    U = P[k] @ H.T
+    D = (H @ U).plus_diagonal(k.armature)
+    return P[k] - U @ (U @ D.inv).T, D.inv.pivots
+
+
+def _logs(factors: Iterable[Scalar]) -> Scalar:
+    """The sum of the logarithms."""
+    return sum((log(x) for x in factors), start=0)
+
+
 LOG_DETERMINANT = Function(
-    "log_determinant/fixman", log_determinant, {"q": "q"}, {"log_determinant": "robot"}, regroup=False
+    "log_determinant/fixman", log_determinant, {"q": "q"}, {"log_determinant": "robot"}, regroup=False, cut=True
 )

@@ -17,7 +17,8 @@ from dataclasses import dataclass
 from catena.kinds import Function
 from catena.scalars import Scalar
 from catena.spatial import ArticulatedInertia, Axes, Columns, Dofs, Force, Mat3, Motion, Sym3
-from catena.spatial.cut import CutMobility, Motions
+from catena.spatial.directions import Motions
+from catena.spatial.mobility import Mobility
 from catena.sweeps import Field, Links
 
 
@@ -43,11 +44,11 @@ def gather(links: Links, q: Field, b: Field, last: Field) -> tuple[Field, ...]:
     phi, H, P, z, T, Phi, beta, G, nu, nu_tip = links.fields("phi H P z T Phi beta G nu nu_tip")
     P[links.base] = ArticulatedInertia(Sym3.scalar(0), Mat3(*[0] * 9), Sym3.scalar(0))
     z[links.base], T[links.base] = Force.zero(), Forces(_units(0))
-    Phi[links.base], beta[links.base] = CutMobility.zero(), Motion.zero()
+    Phi[links.base], beta[links.base] = Mobility.zero(), Motion.zero()
     for k in links.base_to_tip():
         phi[k], H[k] = k.joint(q[k])
         P[k], z[k], T[k] = k.M.articulated, Force.zero(), Forces(_units(0))
-        Phi[k], beta[k] = CutMobility.zero(), Motion.zero()
+        Phi[k], beta[k] = Mobility.zero(), Motion.zero()
     for k in links.tip_to_base():
         U = P[k] @ H[k].T
         D = (H[k] @ U).plus_diagonal(k.armature)  # (4.6)

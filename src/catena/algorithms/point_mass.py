@@ -5,27 +5,66 @@ are. Cut loose, a mass has mobility 1/m; link k's hard coordinate is its length,
 one the absolute angle, with the row t = n turned by 90° over the length. Joint angles are differences of absolute ones,
 so joint torques add up to torques on links: β(k) = τ(k) − Σ τ(children). Nothing is singular at any angle, see errata.
 
-The same sweeps as for rigid bodies then close the lengths again. The banded form of the paper is in
-:mod:`catena.fixman.planar_point_masses`.
+The sweeps are those of :mod:`catena.algorithms.fixman`, with points of a plane in place of bodies: mobilities are 2 x
+2, and changing frames is turning. The banded form of the paper is in :mod:`catena.fixman.planar_point_masses`.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
-from catena.algorithms.fixman import Cut, joined, on_chain
 from catena.kinds import Function
 from catena.scalars import Scalar, log, sqrt
-from catena.spatial import Dofs, Force, Motion, Vec3
-from catena.spatial.cut import CutMobility, Directions
+from catena.spatial import Dofs, Motion, Vec3
+from catena.spatial.plane import Sym2, Turn2, Vec2
 from catena.sweeps import Field, Links
 
 
-def rod(k: Any) -> tuple[Vec3, Scalar]:
+@dataclass
+class Rods:
+    """The masses cut loose: transforms, torques on links, and what a joint does by velocities alone (a).
+
+    N = 1/m is a mass's own mobility and u what it does when left alone; W is its mobility with all beyond it, w what
+    all beyond it adds to u.
+    """
+
+    phi: Field
+    torque: Field
+    a: Field
+    N: Field
+    u: Field
+    W: Field
+    w: Field
+
+    @classmethod
+    def of(cls, links: Links) -> Rods:
+        """Empty fields, with a base that nothing moves."""
+        rods = cls(*links.fields("phi torque a N u W w"))
+        rods.N[links.base], rods.W[links.base] = 0, Sym2.scalar(0)
+        rods.u[links.base] = rods.w[links.base] = Vec2(0, 0)
+        return rods
+
+    def loosen(self, k: Any, q: Dofs, b: Dofs) -> None:
+        """Cut the mass of link k loose; at rest, with torque b on its joint."""
+        self.phi[k], _ = k.joint(q)
+        self.torque[k], self.N[k] = b[0], 1 / k.M.m
+        self.W[k] = Sym2.scalar(self.N[k])
+        self.a[k] = self.u[k] = self.w[k] = Vec2(0, 0)
+
+    def at_parent(self, links: Links, k: Any) -> tuple[Sym2, Vec2]:
+        """Mobility and acceleration of the parent's mass before link k is joined to it, in the frame of k."""
+        turn = Turn2.of(self.phi[k])
+        if getattr(links, "chain", False):  # see catena.algorithms.fixman.at_parent
+            return Sym2.scalar(self.N[k.parent]), turn.to_child(self.u[k.parent])
+        return turn.matrix_to_child(self.W[k.parent]), turn.to_child(self.u[k.parent] + self.w[k.parent])
+
+
+def rod(k: Any) -> tuple[Vec2, Scalar]:
     """The direction of a link from its joint to its mass, in its frame, and its length."""
-    M = k.M
-    size = sqrt(M.h.dot(M.h))
-    return M.h * (1 / size), size / M.m
+    h = Vec2(k.M.h.x, k.M.h.y)
+    size = sqrt(h.dot(h))
+    return h * (1 / size), size / k.M.m
 
 
 def forward_dynamics(links: Links, q: Field, v: Field, tau: Field, f_ext: Field | None = None) -> Field:
@@ -35,78 +74,75 @@ def forward_dynamics(links: Links, q: Field, v: Field, tau: Field, f_ext: Field 
 
 def tensions(links: Links, q: Field, v: Field, tau: Field, f_ext: Field | None = None) -> tuple[Field, Field]:
     """Joint accelerations, and the force along each link that keeps its length: positive when it pulls."""
-    cut, (turn, torque, pull) = Cut.of(links, links.gravity), links.fields("turn torque pull")
-    turn[links.base] = 0
+    rods, (rate,) = Rods.of(links), links.fields("rate")
+    rate[links.base] = 0
     for k in links.base_to_tip():
-        n, length = _cut_loose(cut, k, q)
-        turn[k] = turn[k.parent] + v[k][0]
-        cut.a[k] = Motion(Vec3.zero(), n * -(length * turn[k] * turn[k]))
-        cut.u[k] = cut.w[k] = Motion.zero()
-        torque[k] = Dofs([tau[k][0]])
+        n, length = rod(k)
+        rate[k] = rate[k.parent] + v[k][0]
+        rods.loosen(k, q[k], tau[k])
+        rods.a[k] = n * -(length * rate[k] * rate[k])
         if f_ext is not None:
             load = k.frame @ f_ext[k]  # a force at the mass, and a torque on the link
-            cut.u[k] = cut.w[k] = cut.N[k] @ load
-            torque[k] = torque[k] + Dofs([load.angular.z - length * n.cross(load.linear).z])
-    turns, wrench = _closed(links, cut, torque, tau)
-    for k in links.base_to_tip():
-        pull[k] = -wrench[k].linear.dot(rod(k)[0])
-    return _relative(links, turns), pull
+            force = Vec2(load.linear.x, load.linear.y)
+            rods.u[k] = force * rods.N[k]
+            rods.torque[k] = rods.torque[k] + load.angular.z - length * n.across.dot(force)
+    return _joined(links, rods, tau, links.gravity)
 
 
 def solve(links: Links, q: Field, b: Field) -> Field:
     """x = (G^θθ)⁻¹ b (9)."""
-    cut, (torque,) = Cut.of(links, Motion.zero()), links.fields("torque")
+    rods = Rods.of(links)
     for k in links.base_to_tip():
-        _cut_loose(cut, k, q)
-        cut.u[k] = cut.w[k] = cut.a[k] = Motion.zero()
-        torque[k] = Dofs([b[k][0]])
-    return _relative(links, _closed(links, cut, torque, b)[0])
+        rods.loosen(k, q[k], b[k])
+    return _joined(links, rods, b, Motion.zero())[0]
+
+
+def _joined(links: Links, rods: Rods, tau: Field, gravity: Motion) -> tuple[Field, Field]:
+    """Close the lengths again (13): accelerations of the joint angles, and tensions."""
+    G, nu, hold, free, alpha, turning, x, pull = links.fields("G nu hold free alpha turning x pull")
+    alpha[links.base], turning[links.base] = -gravity.linear, 0
+    for k in links.tip_to_base():
+        n, length = rod(k)
+        drive = n.across * (rods.torque[k] / length)
+        free[k] = rods.u[k] + rods.w[k] + rods.W[k] @ drive - rods.a[k]
+        moved = rods.W[k] @ n
+        hold[k] = n.dot(moved)
+        G[k] = (n.across - n * (n.across.dot(moved) / hold[k])) * (1 / length)
+        nu[k] = G[k].dot(free[k])
+        turn, (W, w) = Turn2.of(rods.phi[k]), rods.at_parent(links, k)
+        C, push = W @ n, W @ drive
+        E = 1 / (hold[k] + n.dot(C))  # H^LL(k,k)
+        y = n.dot(free[k] - w + push) * E  # (13): d = Hᵇᵃ b, and what the cut masses do anyway
+        rods.W[k.parent] += Sym2.outer(turn.to_parent(C), -E)
+        rods.w[k.parent] += turn.to_parent(C * y - push)
+        rods.torque[k.parent] += -tau[k][0]
+    for k in links.base_to_tip():
+        n, length = rod(k)
+        inside = (rods.phi[k].T @ Motion(Vec3.zero(), alpha[k.parent])).linear  # the base's may point out of the plane
+        alpha_in = Vec2(inside.x, inside.y)
+        turning[k] = nu[k] - G[k].dot(alpha_in)  # (12), of the absolute angle
+        moving = alpha_in + rods.a[k] + n.across * (length * turning[k])
+        alpha[k] = Vec3(moving.x, moving.y, 0)
+        x[k] = Dofs([turning[k] - turning[k.parent]])
+        pull[k] = n.dot(free[k] - alpha_in) / hold[k]
+    return x, pull
 
 
 def log_determinant(links: Links, q: Field) -> Field:
     """log det G^θθ = Σ (2 log m + 2 log L) + log det H^LL (8), kept at the base."""
     total: Field
-    cut, (total,) = Cut.of(links, Motion.zero()), links.fields("total")
+    rods, (total,) = Rods.of(links), links.fields("total")
     total[links.base] = 0
     for k in links.base_to_tip():
-        _, length = _cut_loose(cut, k, q)
-        total[k] = 2 * log(k.M.m * length)
+        rods.loosen(k, q[k], Dofs([0]))
+        total[k] = 2 * log(k.M.m * rod(k)[1])
     for k in links.tip_to_base():
-        W_parent = (cut.N if on_chain(links) else cut.W)[k.parent].to_child(cut.phi[k])
-        E = cut.Z[k].congruence(cut.W[k] + W_parent).inv
-        cut.W[k.parent] += -cut.Z[k].moved_by(W_parent).weighted(E).to_parent(cut.phi[k])
-        total[k.parent] += total[k] + log(E.pivots[0])
+        n, _ = rod(k)
+        C = rods.at_parent(links, k)[0] @ n
+        E = n.dot(rods.W[k] @ n) + n.dot(C)
+        rods.W[k.parent] += Sym2.outer(Turn2.of(rods.phi[k]).to_parent(C), -1 / E)
+        total[k.parent] += total[k] + log(E)
     return total
-
-
-def _cut_loose(cut: Cut, k: Any, q: Field) -> tuple[Vec3, Scalar]:
-    """The transform, the rows t and n of (18), (21) with errata, and the mass's mobility; returns n and the length."""
-    n, length = rod(k)
-    across = Vec3(-n.y, n.x, 0) * (1 / length)
-    cut.phi[k], _ = k.joint(q[k])
-    cut.A[k] = Directions([Force(Vec3.zero(), across)], [])
-    cut.Z[k] = Directions([Force(Vec3.zero(), n)], [0])
-    cut.N[k] = cut.W[k] = CutMobility.of_point(k.M.m)
-    return n, length
-
-
-def _closed(links: Links, cut: Cut, torque: Field, tau: Field) -> tuple[Field, Field]:
-    """Take the children's torques off each link's own, then close the lengths."""
-    (own,) = links.fields("own")
-    for k in links.tip_to_base():
-        own[k] = torque[k]
-        torque[k.parent] += -tau[k]
-    return joined(links, cut, own)
-
-
-def _relative(links: Links, turns: Field) -> Field:
-    """Accelerations of joint angles from those of absolute ones."""
-    x: Field
-    (x,) = links.fields("x")
-    turns[links.base] = Dofs([0])
-    for k in links.base_to_tip():
-        x[k] = turns[k] - turns[k.parent]
-    return x
 
 
 _STATE = {"q": "q", "v": "v", "tau": "v", "f_ext": "force"}

@@ -15,10 +15,9 @@ import numpy.typing as npt
 from catena.algorithms import determinant, fixman, fixman_determinant, point_mass
 from catena.asking import ask, delivered
 from catena.errors import SingularError, UnsupportedError
-from catena.fixman.point_mass_form import Polymer, is_planar, is_polymer, without_inertia
+from catena.fixman.point_mass_form import Polymer, is_planar, is_polymer
 from catena.functions import BIAS, MASS_MATRIX_TIMES
 from catena.kinds import Function
-from catena.model.tree import Tree
 
 if TYPE_CHECKING:
     from catena.robot import Robot
@@ -58,25 +57,19 @@ def form_of(robot: Robot) -> Form | Polymer:
 
 
 def _form_of(robot: Robot) -> Form | Polymer:
-    loose = without_inertia(robot.tree)
-    if not len(loose):
-        return RIGID
-    if is_planar(robot.tree):
+    tree = robot.tree
+    if is_planar(tree):
         return PLANAR
-    if is_polymer(robot.tree):
+    if is_polymer(tree):
         return Polymer(robot)
-    raise _singular(robot.tree, int(loose[0]))
-
-
-def _singular(tree: Tree, i: int) -> SingularError:
-    link = tree.link_names[i]
-    return SingularError(
-        f"Fixman's partition needs the inverse of every link's own inertia, and that of link {link!r} has none: "
-        f"expected mass and moments above zero, found mass {tree.mass[i]:g} and principal moments "
-        f"{np.linalg.eigvalsh(tree.inertia[i]).tolist()}; give it both, use method='innovations', or describe point "
-        f"masses to catena.partition",
-        link=link,
-    )
+    if len(massless := np.flatnonzero(tree.mass <= 0)):
+        link = tree.link_names[int(massless[0])]
+        raise SingularError(
+            f"Fixman's partition needs a mass on every link: expected one above zero on link {link!r}, found "
+            f"{tree.mass[massless[0]]:g}; give it one, or use method='innovations'",
+            link=link,
+        )
+    return RIGID
 
 
 class Solution(NamedTuple):
@@ -184,8 +177,7 @@ def _solved(
         return _polymer_solved(form, np.asarray(q, dtype=float), np.asarray(b, dtype=float))
 
     def once(right: npt.ArrayLike) -> Array:
-        result = ask(robot, form.solve, q, right, dtype=dtype, shape=shape)
-        x: Array = result[0] if isinstance(result, tuple) else result
+        x: Array = ask(robot, form.solve, q, right, dtype=dtype, shape=shape)
         return x
 
     x = once(b)

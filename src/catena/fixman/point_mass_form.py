@@ -30,14 +30,6 @@ _ROUNDING = 1e-9
 _TURNING = (Revolute.code, Continuous.code)
 
 
-def without_inertia(tree: Tree) -> Array:
-    """The links whose own inertia has no inverse: no mass, or no inertia about some axis through the centre of mass."""
-    inertia = tree.inertia[:1] if tree.inertia.strides[0] == 0 else tree.inertia
-    moments = np.linalg.eigvalsh(inertia)
-    thin = np.broadcast_to(moments[:, 0] <= 1e-14 * moments[:, 2], (tree.n,))
-    return np.flatnonzero((tree.mass <= 0) | thin)
-
-
 def is_point_masses(tree: Tree) -> bool:
     """Whether every link is a point with a mass, away from its joint, with its parent's point at the joint."""
     if not (tree.mass > 0).all() or tree.inertia.any() or tree.armature.any():

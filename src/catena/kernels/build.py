@@ -17,7 +17,6 @@ from catena.kernels.target import host
 from catena.kernels.unrolled import unrolled_ir
 from catena.kinds import Function, dense_shape, is_dense, kind
 from catena.linkwise import Traced, lowered_for, trace
-from catena.model.joints import JOINT_TYPES
 from catena.model.lowered import Lowered
 from catena.model.tree import Tree
 from catena.rolled import InputField, LinkClass, RolledLinks, classify, record
@@ -44,7 +43,7 @@ def _unrolled_code(traced: Traced, dtype: np.dtype[Any]) -> bytes:
 def rolled_kernel(tree: Tree, function: Function, present: tuple[str, ...], dtype: np.dtype[Any]) -> Kernel:
     """Loops over the links, the same machine code for all mechanisms with the same joint types and shared constants."""
     lowered = lowered_for(tree, function)
-    classes, codes = classify(lowered)
+    classes, which = classify(lowered)
     chain = bool(np.array_equal(lowered.parent, np.arange(-1, lowered.n - 1)))
     given = function.given(present)
     at_base = [name for name, k in function.outputs.items() if kind(k).per == "robot"]
@@ -54,7 +53,7 @@ def rolled_kernel(tree: Tree, function: Function, present: tuple[str, ...], dtyp
     outputs = {name: kind(k) for name, k in function.outputs.items()}
     ir = rolled_ir(program, inputs, outputs, layout, host(), dtype, function.shared)
     module = compile_cached(("rolled", ir), lambda: ir, ROLLED)
-    context = _context(lowered, codes, program.columns, dtype)
+    context = _context(lowered, classes, which, program.columns, dtype)
     described = _described(tree, function, present, module)
     return Kernel(*described, dtype=dtype, links=lowered.n, context=context)
 
@@ -101,17 +100,20 @@ def _layout(lowered: Lowered, classes: Sequence[LinkClass]) -> Layout:
 
 
 def _context(
-    lowered: Lowered, codes: Sequence[int], columns: Sequence[Sequence[str]], dtype: np.dtype[Any]
+    lowered: Lowered,
+    classes: Sequence[LinkClass],
+    which: np.ndarray,
+    columns: Sequence[Sequence[str]],
+    dtype: np.dtype[Any],
 ) -> list[np.ndarray | int]:
     """The table that :mod:`catena.kernels.rolled` describes."""
     row = max(len(c) for c in columns)
     constants = np.zeros((lowered.n, row), dtype)
-    for code, names in zip(codes, columns, strict=True):
-        rows = slice(None) if len(codes) == 1 else np.flatnonzero(lowered.kind == code)
+    for number, (of, names) in enumerate(zip(classes, columns, strict=True)):
+        rows = slice(None) if len(classes) == 1 else np.flatnonzero(which == number)
         for j, name in enumerate(names):
-            constants[rows, j] = _column(lowered, JOINT_TYPES[code].nv, name)[rows]
-    classes = np.searchsorted(np.array(codes), lowered.kind).astype(np.int8)
-    tables = [constants, _int64(lowered.parent), classes, _int64(lowered.q_start), _int64(lowered.v_start)]
+            constants[rows, j] = _column(lowered, of.kind.nv, name)[rows]
+    tables = [constants, _int64(lowered.parent), which, _int64(lowered.q_start), _int64(lowered.v_start)]
     return [*tables, lowered.n, int(lowered.q_start[-1]), int(lowered.v_start[-1])]
 
 

@@ -18,6 +18,7 @@ from catena.model.frames import chosen
 from catena.model.joints import Continuous, Revolute
 from catena.model.placement import ROUNDING, factored
 from catena.model.regroup import Inertias, regrouped
+from catena.model.singular import without_inverse
 from catena.model.tree import Tree
 
 Array = npt.NDArray[Any]
@@ -37,7 +38,8 @@ class Lowered:
 
     Placement of a link on its parent: ct, st, a, b, d, ca, sa, phi, cp, sp, r (see :mod:`catena.model.placement`) and
     pitch; inertia: m, hx … hz, Ixx … Izz; the user's frame in the internal one: Fxx … Fzz (rotation), Fx, Fy, Fz
-    (origin).
+    (origin). `solid` tells which links' own inertia has an inverse, where that was asked for; otherwise all count as
+    solid.
     """
 
     parent: Array
@@ -47,11 +49,17 @@ class Lowered:
     constants: Mapping[str, Array]
     armature: Array
     gravity: Array
+    solid: Array
 
     @property
     def n(self) -> int:
         """Number of links."""
         return len(self.parent)
+
+    @property
+    def on_solid(self) -> Array:
+        """Whether each link's parent is solid; links on the base count the base as what they are themselves."""
+        return np.where(self.parent < 0, self.solid, self.solid[self.parent])
 
 
 @dataclass(frozen=True)
@@ -96,10 +104,11 @@ class Frames:
         return {**turns, **{f"F{x}": p[:, i] for i, x in enumerate(_AXES)}}
 
 
-def lower(tree: Tree, *, regroup: bool = True, choose: bool = True) -> Lowered:
+def lower(tree: Tree, *, regroup: bool = True, choose: bool = True, cut: bool = False) -> Lowered:
     """The mechanism for the kernels.
 
-    `regroup=False` keeps every link's own inertia, which outputs such as interlink forces need.
+    `regroup=False` keeps every link's own inertia, which outputs such as interlink forces need. `cut` tells solid links
+    from those whose own inertia has no inverse.
     """
     frames = Frames.aligned(tree)
     small = tree.n <= SMALL
@@ -117,7 +126,10 @@ def lower(tree: Tree, *, regroup: bool = True, choose: bool = True) -> Lowered:
         columns.add(rows, {**factored(R, p), **_inertial(inertias), **frames.seen_from_inside(few)}, which)
     kind = np.where(tree.kind == Continuous.code, np.int8(Revolute.code), tree.kind)  # to a kernel they are the same
     constants = {**columns.arrays(), "pitch": tree.pitch}
-    return Lowered(tree.parent, kind, tree.q_start, tree.v_start, constants, tree.armature, tree.gravity)
+    solid = np.broadcast_to(True, tree.n)
+    if cut and len(thin := without_inverse(tree)):
+        solid = ~np.isin(np.arange(tree.n), thin)
+    return Lowered(tree.parent, kind, tree.q_start, tree.v_start, constants, tree.armature, tree.gravity, solid)
 
 
 def distinct(tree: Tree, frames: Frames, rows: slice) -> tuple[Rows, Rows]:

@@ -1,4 +1,7 @@
-"""Leaves that nothing holds back: no mass, no inertia about their axes, no armature. They make M singular."""
+"""Inertias that are singular: links whose own inertia has no inverse, and leaves that make M singular.
+
+A leaf does when nothing holds it back: no mass, no inertia about its axes, no armature.
+"""
 
 from __future__ import annotations
 
@@ -17,6 +20,19 @@ Array = npt.NDArray[Any]
 
 _GENERIC = [0.3, 0.7, 0.4, 0.5, 0.6, 0.2, 0.9]  # coordinates at which no joint type is special
 _ROUNDING = 1e-14
+_THIN = 1e-9
+
+
+def without_inverse(tree: Tree) -> Array:
+    """The links whose own inertia has no inverse, or one with few digits: no mass, or hardly any inertia about an axis.
+
+    Points and thin rods are such links: the inertia about some axis through the centre of mass is lost beside the
+    inertia about the joint.
+    """
+    same = tree.inertia.strides[0] == 0
+    moments = np.linalg.eigvalsh(tree.inertia[:1] if same else tree.inertia)
+    most = moments[:, 2] + tree.mass * np.einsum("ni,ni->n", tree.com, tree.com)
+    return np.flatnonzero((tree.mass <= 0) | (moments[:, 0] <= _THIN * most))
 
 
 def check_leaves(tree: Tree, strict: bool = True) -> list[str]:

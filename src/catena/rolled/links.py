@@ -37,6 +37,7 @@ class SymbolicLink(Link):
         constants.update({name: graph._leaf(LEAF, (CONST, name)) for name in of.varying})
         super().__init__(of.kind, constants, Dofs([constants[f"A{i}"] for i in range(of.kind.nv)]))
         self.number, self.parent = number, SymbolicParent()
+        self.solid, self.on_solid = of.solid, of.on_solid
 
 
 class Deposit:
@@ -51,14 +52,18 @@ class Deposit:
 
 @dataclass
 class Habits:
-    """What the first run finds out about the fields: sweeps in which they are accumulated, and written at the link."""
+    """What the first run finds out about the fields: sweeps in which they are accumulated, and written at the link.
+
+    In the first run itself they are `unknown`.
+    """
 
     accumulated: set[tuple[str, int]] = field(default_factory=set)
     written: set[tuple[str, int]] = field(default_factory=set)
+    unknown: bool = False
 
-    def ever_accumulated(self, name: str) -> bool:
-        """Whether some sweep adds to the field at the parent."""
-        return any(name == accumulated for accumulated, _ in self.accumulated)
+    def may_accumulate(self, name: str) -> bool:
+        """Whether some sweep adds to the field at the parent, or may do so for all that is known."""
+        return self.unknown or any(name == accumulated for accumulated, _ in self.accumulated)
 
 
 class RolledField:
@@ -93,7 +98,7 @@ class RolledField:
         links.found.written.add(sweep)
         self.templates[link.number] = value
         self.templates.setdefault("any", value)
-        kept = links.habits.ever_accumulated(self.name)
+        kept = links.habits.may_accumulate(self.name)
         self.known[link.number] = [None if kept or not _rematerial(x) else x for x in leaves(value)]
 
     def _load(self, array: str, template: Any) -> list[Operand]:
@@ -109,8 +114,22 @@ class RolledField:
             raise KeyError(
                 f"field {self.name!r} is read at the parent before it was ever written, at the base or elsewhere"
             )
-        carried = links.chain and links.direction > 0 and (self.name, links.sweep) in links.habits.written
-        return rebuilt(template, iter(self._load(CARRY if carried else PARENT, template)))
+        written = (self.name, links.sweep) in links.habits.written
+        loads = self._load(CARRY if written and links.chain and links.direction > 0 else PARENT, template)
+        numbers = [None] * len(loads) if written else self._same_everywhere()
+        return rebuilt(template, iter([x if y is None else y for x, y in zip(loads, numbers, strict=True)]))
+
+    def _same_everywhere(self) -> list[float | None]:
+        """For each scalar of the field the number that it is at every link and at the base, where it is one."""
+        links = self.links
+        values = [leaves(self.templates[i]) for i in range(len(links.classes)) if i in self.templates]
+        count = len(leaves(self.templates["any"]))
+        alike = len(values) == len(links.classes) and all(len(x) == count for x in values)
+        if not alike or links.habits.may_accumulate(self.name):
+            return [None] * count
+        values += [links.base_values[self.name]] if self.name in links.base_values else []
+        places = zip(*values, strict=True)
+        return [x[0] if all(not isinstance(y, Expr) and y == x[0] for y in x) else None for x in places]
 
     def _at_self(self, link: SymbolicLink) -> Any:
         links, template = self.links, self.templates[link.number]
@@ -189,6 +208,9 @@ class RolledLinks:
         self.pending = {}
         carried = {slot for body in loop.bodies for slot in body.carried}
         zero: dict[Slot, float] = dict.fromkeys(carried, 0.0)
+        if direction < 0:
+            for body in loop.bodies:
+                body.carried = {**zero, **body.carried}  # a class that adds nothing to its parent's sum
         loop.start = zero if direction < 0 else {(name, i): self.base_values[name][i] for name, i in carried}
         self.loops.append(loop)
 

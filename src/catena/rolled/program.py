@@ -5,9 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
+
 from catena.model.joints import JOINT_TYPES, JointType
 from catena.model.lowered import Lowered
 from catena.trace.graph import Operand
+
+Array = npt.NDArray[Any]
 
 CONST, SELF, PARENT, CARRY = "const", "self", "parent", "carry"
 """The arrays that leaves stand for, besides inputs: link constants, fields of the link and of its parent, carried
@@ -36,11 +41,16 @@ class Loop:
 
 @dataclass
 class LinkClass:
-    """A joint type of the mechanism, with the constants that all its links share; the others are loads."""
+    """Links with one joint type, with the constants that all of them share; the others are loads.
+
+    They are also alike in whether their own inertia and that of their parents have inverses, where an algorithm asks.
+    """
 
     kind: type[JointType]
     shared: dict[str, float]
     varying: tuple[str, ...]
+    solid: bool
+    on_solid: bool
 
 
 @dataclass
@@ -65,16 +75,19 @@ class Program:
         return 1 + max(self.slots.values(), default=-1)
 
 
-def classify(lowered: Lowered) -> tuple[list[LinkClass], list[int]]:
-    """The classes of links of a mechanism, and the joint codes they stand for."""
-    codes = sorted(set(lowered.kind.tolist()))
+def classify(lowered: Lowered) -> tuple[list[LinkClass], Array]:
+    """The classes of links of a mechanism, and the number of the class of each link."""
+    marks = lowered.kind.astype(np.int16) * 4 + lowered.solid * 2 + lowered.on_solid
+    found = np.flatnonzero(np.bincount(marks))
+    which = np.searchsorted(found, marks)
     classes = []
-    for code in codes:
-        kind = JOINT_TYPES[code]
-        rows = lowered.kind == code if len(codes) > 1 else slice(None)
+    for number, mark in enumerate(found.tolist()):
+        kind = JOINT_TYPES[mark // 4]
+        rows = which == number if len(found) > 1 else slice(None)
         columns = {name: column[rows] for name, column in lowered.constants.items()}
         starts = lowered.v_start[:-1][rows]
         columns.update({f"A{i}": lowered.armature[starts + i] for i in range(kind.nv)})
         shared = {name: float(x[0]) for name, x in columns.items() if x.strides == (0,) or (x == x[0]).all()}
-        classes.append(LinkClass(kind, shared, tuple(name for name in columns if name not in shared)))
-    return classes, codes
+        varying = tuple(name for name in columns if name not in shared)
+        classes.append(LinkClass(kind, shared, varying, bool(mark & 2), bool(mark & 1)))
+    return classes, which.astype(np.int8)

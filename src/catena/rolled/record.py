@@ -29,7 +29,7 @@ def record(
     apart into scalars. Each is stored to the array "out:name", but for those `at_base`, of which only the base's value
     counts.
     """
-    habits = Habits()
+    habits = Habits(unknown=True)
     for _ in range(2):
         links = RolledLinks(classes, gravity, chain, habits, Graph())
         outputs = run(links)
@@ -46,7 +46,7 @@ def record(
 def _emit_output(links: RolledLinks, name: str, output: RolledField, take: Callable[[Any], list[Scalar]]) -> None:
     """Store an output field: where it is written when that happens once, otherwise in one more loop."""
     sweeps = {s for written, s in links.found.written if written == output.name}
-    if len(sweeps) == 1 and not links.found.ever_accumulated(output.name):
+    if len(sweeps) == 1 and not links.found.may_accumulate(output.name):
         bodies, values = links.loops[sweeps.pop()].bodies, output.templates
     else:
         links.sweep += 1

@@ -30,9 +30,23 @@ class Mobility:
         """A link that no wrench can move."""
         return cls(ArticulatedInertia(Sym3.scalar(0), Mat3.skew(Vec3.zero()), Sym3.scalar(0)))
 
+    def __add__(self, o: Mobility) -> Mobility:
+        return Mobility(self.dual + o.dual)
+
+    def __sub__(self, o: Mobility) -> Mobility:
+        return Mobility(self.dual - o.dual)
+
+    def __neg__(self) -> Mobility:
+        return Mobility.zero() - self
+
     def __matmul__(self, f: Force) -> Motion:
         answer = self.dual @ Motion(f.linear, f.angular)
         return Motion(answer.linear, answer.angular)
+
+    @property
+    def blocks(self) -> Mobility:
+        """Itself: mobilities of rigid bodies, in fewer numbers, have blocks as well."""
+        return self
 
     @property
     def rows(self) -> list[list[Scalar]]:
@@ -53,8 +67,12 @@ class Mobility:
         """φᵀ Υ φ: the mobility given in a parent's frame, in the child's."""
         dual = self.dual
         for stage in phi.stages:
-            dual = _reversed(stage).articulated_to_parent(dual)
+            dual = reversed_stage(stage).articulated_to_parent(dual)
         return Mobility(dual)
+
+    def carried_back(self, phi: Transform) -> Mobility:
+        """φ⁻ᵀ Υ φ⁻¹: the mobility given in a child's frame, in the parent's."""
+        return Mobility(phi.congruence(self.dual))
 
     def through(self, H: Axes, G: Columns, D: SmallSymmetric) -> Mobility:
         """(I − GH)ᵀ Υ (I − GH) + Hᵀ D⁻¹ H: what a free joint makes of the mobility in front of it."""
@@ -89,7 +107,7 @@ class Mobility:
         return Mobility.of(rows)
 
 
-def _reversed(stage: Stage) -> Stage:
+def reversed_stage(stage: Stage) -> Stage:
     """The stage from the child's frame back to the parent's."""
     if isinstance(stage, TurnAbout):
         return TurnAbout(stage.axis, stage.c, -stage.s)
