@@ -86,6 +86,15 @@ def test_count_of_a_robot() -> None:
     assert count(robot, udu.FACTORS).total < count(robot, "forward_dynamics/udu").total
 
 
+def test_count_of_fixman_s_partition() -> None:
+    """Both forms are known by name; points of a plane take far less than bodies in space."""
+    planar = catena.planar_chain(np.ones(5), np.ones(5))
+    rods = catena.rod_chain(5, radius=0.1)
+    for what in ("forward_dynamics", "solve", "log_determinant"):
+        assert count(planar, f"{what}/point_mass").total < count(rods, f"{what}/fixman").total / 4
+    assert count(rods, "solve/fixman").total < count(rods, "forward_dynamics/fixman").total
+
+
 def test_fold_constants_of_a_robot() -> None:
     """A planar chain of points takes far fewer operations than a general one."""
     planar = catena.planar_chain(np.ones(5), np.ones(5))

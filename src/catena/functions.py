@@ -6,7 +6,17 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from catena.algorithms import composite_body, denoc, newton_euler, reverse_gaussian_elimination, udu
+from catena.algorithms import (
+    composite_body,
+    denoc,
+    determinant,
+    fixman,
+    fixman_determinant,
+    newton_euler,
+    point_mass,
+    reverse_gaussian_elimination,
+    udu,
+)
 from catena.algorithms.forward_dynamics import FD1, FD2, FD3, FD4
 from catena.algorithms.two_sweep import TWO_SWEEP
 from catena.errors import UnknownNameError
@@ -68,13 +78,27 @@ _UDU = (
     udu.UT_TIMES,
     udu.UT_SOLVE,
 )
+_FIXMAN = (
+    fixman.FIXMAN,
+    fixman.SOLVE,
+    fixman.REACTIONS,
+    fixman_determinant.LOG_DETERMINANT,
+    point_mass.POINT_MASS,
+    point_mass.SOLVE,
+    point_mass.TENSIONS,
+    point_mass.LOG_DETERMINANT,
+)
 
 FUNCTIONS: Mapping[str, Function] = {
     **{f"forward_dynamics/{method}": function for method, function in FORWARD_DYNAMICS.items()},
     "forward_dynamics": FORWARD_DYNAMICS["innovations"],
-    **{function.name: function for function in _PLAIN + _UDU},
+    **{function.name: function for function in (*_PLAIN, *_UDU, determinant.LOG_DETERMINANT, *_FIXMAN)},
 }
-"""What can be counted or evaluated on any scalar, by name; "forward_dynamics/METHOD" for each method."""
+"""What can be counted or evaluated on any scalar, by name; "forward_dynamics/METHOD" for each method.
+
+Which form of Fixman's partition serves a robot is found out by :mod:`catena.fixman.method`: "fixman" here is the one
+for rigid bodies, "point_mass" the one for planar chains of point masses.
+"""
 
 
 def function_named(name: str) -> Function:
