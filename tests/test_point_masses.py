@@ -183,6 +183,21 @@ def test_polymers(coordinates, rng) -> None:
     assert np.isnan(fixman_method.log_determinant(robot, q)).tolist() == [True, False]
 
 
+@pytest.mark.parametrize("coordinates", ["torsions", "torsions+angles"])
+def test_polymers_on_a_floating_base(coordinates, rng) -> None:
+    """Three atoms move freely as one body; it alone is cut loose, and batches run as machine code."""
+    robot = catena.point_mass_chain(np.ones(8), rng.uniform(1, 2, 9), 2.0, coordinates=coordinates, base="floating")
+    assert fixman_method.form_of(robot) is fixman_method.RIGID
+    q = robot.random_configuration(rng, (4,))
+    q[..., 7:] = rng.uniform(-1, 1, (4, robot.nq - 7))
+    v, tau = rng.standard_normal((2, 4, robot.nv))
+    expected = robot.forward_dynamics(q, v, tau)
+    found = robot.forward_dynamics(q, v, tau, method="fixman")
+    assert np.abs(found - expected).max() < 1e-10 * np.abs(expected).max()
+    M = robot.mass_matrix(q, method="fixman")
+    assert M.logdet() == pytest.approx(np.linalg.slogdet(M.dense())[1], abs=1e-10)
+
+
 def branched_polymer() -> catena.Robot:
     """A side chain on the second atom, as in isobutane's torsions."""
     builder = catena.Builder("branched", gravity=(0.0, 0.0, 0.0))
