@@ -185,6 +185,21 @@ def test_lost_digits_are_warned_of() -> None:
     assert solution.error < 1e-10
 
 
+@pytest.mark.skipif(np.finfo(np.longdouble).eps > 1e-18, reason="no wider floats to compare with")
+@pytest.mark.parametrize("axes", ["z", "zy"])
+@pytest.mark.parametrize(("n", "straight"), [(n, x) for n in (10, 100, 1000) for x in (True, False)] + [(10_000, True)])
+def test_estimated_errors_are_not_too_small(n, straight, axes) -> None:
+    rng = np.random.default_rng(n)
+    robot = catena.rod_chain(n, axes=axes, radius=0.1, gravity=(0.0, 0.0, 0.0))
+    q, b = np.zeros(n) if straight else rng.uniform(-1, 1, n), rng.standard_normal(n)
+    values = {"q": q, "v": np.zeros(n), "tau": b}
+    wide = {name: x.astype(np.longdouble) for name, x in values.items()}
+    (exact,) = engine.evaluate(robot.tree, FORWARD_DYNAMICS["fd4"], wide, np.longdouble).values()
+    solution = fixman_method.fixman_solution(robot, q, b)
+    true = relative(solution.x, exact.astype(np.longdouble))
+    assert true / 3 < solution.error < 100 * true + 1e-14
+
+
 def test_point_masses_get_their_own_form() -> None:
     assert fixman_method.form_of(catena.planar_chain(np.ones(4), 1.0)) is fixman_method.PLANAR
     assert fixman_method.form_of(catena.rod_chain(4, radius=0.1)) is fixman_method.RIGID
