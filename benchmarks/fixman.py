@@ -113,7 +113,7 @@ def digits(out: Path, largest: int) -> None:
                 robot = catena.rod_chain(n, axes=axes, radius=0.1)
                 q, b = np.zeros(n) if straight else rng.uniform(-1, 1, n), rng.standard_normal(n)
                 exact = kernel(robot, innovations.SOLVE)(q, *kernel(robot, innovations.FACTOR)(q), b)
-                x = kernel(robot, fixman.SOLVE)(q, b)[0]
+                x = kernel(robot, fixman.SOLVE)(q, b)
                 log_det = kernel(robot, determinant.LOG_DETERMINANT)(q)
                 error = np.abs(x - exact).max() / np.abs(exact).max()
                 error_det = abs((kernel(robot, fixman_determinant.LOG_DETERMINANT)(q) - log_det) / log_det)
