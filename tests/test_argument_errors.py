@@ -45,6 +45,7 @@ QUESTIONS: dict[str, dict[str, Any]] = {
     "momentum": {"q": Q, "v": V},
     "centroidal_momentum_matrix": {"q": Q},
     "interlink_forces": {"q": Q, "v": V, "a": V, "f_ext": np.zeros((3, 7, 6))},
+    "reactions": {"q": Q, "v": V, "tau": V, "f_ext": np.zeros((3, 7, 6))},
     "spatial_dynamics": {"q": Q, "v": V, "a": V, "f_ext": np.zeros((3, 7, 6))},
     "forward_link_dynamics": {"q": Q, "v": V, "tau": V, "f_ext": np.zeros((3, 7, 6))},
     "link_mobilities": {"q": Q},

@@ -36,6 +36,9 @@ def test_all_of_it_fits_together(robot: catena.Robot, shape: str | None) -> None
     moved = robot.forward_link_dynamics(q, v, found.torque, f_ext, shape=shape)
     assert relative(moved.joints, a) < 1e-10
     assert relative(moved.links, found.acceleration) < 1e-10
+    held = robot.reactions(q, v, found.torque, f_ext, shape=shape)
+    assert relative(held.acceleration, a) < 1e-10
+    assert relative(held.wrench, found.force) < 1e-10
 
 
 def test_wrenches_by_name(robot: catena.Robot) -> None:

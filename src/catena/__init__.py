@@ -23,11 +23,14 @@ from catena.robot import Robot
 from catena.version import __version__
 
 if TYPE_CHECKING:
+    from catena import rotations
     from catena.counting import count
     from catena.evaluation import evaluate
     from catena.expressions import symbolic
-    from catena.fixman.method import PrecisionWarning
+    from catena.fixman.method import PrecisionWarning, fixman_solution
+    from catena.fixman.parallel_chain import solve_in_pieces
     from catena.fixman.partition import Family, partition
+    from catena.fixman.planar_point_masses import planar_blocks
 
 __all__ = [
     "Builder",
@@ -46,17 +49,21 @@ __all__ = [
     "count",
     "evaluate",
     "fixman_potential",
+    "fixman_solution",
     "from_dh",
     "get_threads",
     "load",
     "operators",
     "partition",
+    "planar_blocks",
     "planar_chain",
     "point_mass_chain",
     "random_tree",
     "robots",
     "rod_chain",
+    "rotations",
     "set_threads",
+    "solve_in_pieces",
     "symbolic",
 ]
 
@@ -65,13 +72,18 @@ _LATER = {
     "PrecisionWarning": "fixman.method",
     "count": "counting",
     "evaluate": "evaluation",
+    "fixman_solution": "fixman.method",
     "partition": "fixman.partition",
+    "planar_blocks": "fixman.planar_point_masses",
+    "solve_in_pieces": "fixman.parallel_chain",
     "symbolic": "expressions",
 }
 """What is imported when it is first asked for, to keep the import of the package quick: name -> module."""
 
 
 def __getattr__(name: str) -> Any:
+    if name == "rotations":
+        return import_module("catena.rotations")
     if name not in _LATER:
         raise AttributeError(f"module 'catena' has no attribute {name!r}")
     found = globals()[name] = getattr(import_module(f"catena.{_LATER[name]}"), name)

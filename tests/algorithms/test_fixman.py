@@ -86,7 +86,7 @@ def test_bearing_loads_carry_the_links(rng) -> None:
     robot = catena.random_tree(2, 6, ("revolute", "prismatic", "spherical"))
     q, zero = robot.random_configuration(rng), np.zeros(robot.nv)
     tau = robot.inverse_dynamics(q, zero, zero)
-    acceleration, wrench = fixman_method.reactions(robot, q, zero, tau)
+    acceleration, wrench = robot.reactions(q, zero, tau)
     assert acceleration == pytest.approx(zero, abs=1e-9)
     R, p = robot.placements(q)
     for k in range(robot.tree.n):

@@ -14,10 +14,10 @@ import numpy.typing as npt
 
 from catena.algorithms import determinant, fixman, fixman_determinant, innovations, point_mass
 from catena.asking import ask, delivered
-from catena.errors import SingularError, UnsupportedError
 from catena.fixman.point_mass_form import Polymer, is_planar, is_polymer
 from catena.functions import BIAS, MASS_MATRIX_TIMES
 from catena.kinds import Function
+from catena.model.singular import check_masses
 
 if TYPE_CHECKING:
     from catena.robot import Robot
@@ -65,13 +65,7 @@ def _form_of(robot: Robot) -> Form | Polymer:
         return PLANAR
     if is_polymer(tree):
         return Polymer(robot)
-    if len(massless := np.flatnonzero(tree.mass <= 0)):
-        link = tree.link_names[int(massless[0])]
-        raise SingularError(
-            f"Fixman's partition needs a mass on every link: expected one above zero on link {link!r}, found "
-            f"{tree.mass[massless[0]]:g}; give it one, or use method='innovations'",
-            link=link,
-        )
+    check_masses(tree)
     return RIGID
 
 
@@ -109,20 +103,6 @@ def forward_dynamics(
         solve(robot, q, tau, dtype=dtype, shape=shape)
     result: Array = ask(robot, form.forward, q, v, tau, *given, out=out, dtype=dtype, shape=shape, present=present)
     return result
-
-
-def reactions(
-    robot: Robot, q: npt.ArrayLike, v: npt.ArrayLike, tau: npt.ArrayLike, f_ext: npt.ArrayLike | None = None
-) -> tuple[Array, Array]:
-    """Joint accelerations (..., nv), and the wrench through each joint on its link (..., links, 6): bearing loads.
-
-    In link frames, moment first; along a joint's axes it is the joint's torque. For robots whose links have inertia.
-    """
-    if form_of(robot) is not RIGID:
-        raise UnsupportedError("bearing loads are for links with inertia; a rod with a point mass carries a tension")
-    present, given = ((), ()) if f_ext is None else (("f_ext",), (f_ext,))
-    acceleration, wrench = ask(robot, fixman.REACTIONS, q, v, tau, *given, present=present)
-    return acceleration, wrench
 
 
 def solve(

@@ -35,6 +35,17 @@ def without_inverse(tree: Tree) -> Array:
     return np.flatnonzero((tree.mass <= 0) | (moments[:, 0] <= _THIN * most))
 
 
+def check_masses(tree: Tree) -> None:
+    """SingularError for the first link without a mass, which Fixman's partition cannot do with."""
+    if len(massless := np.flatnonzero(tree.mass <= 0)):
+        link = tree.link_names[int(massless[0])]
+        raise SingularError(
+            f"Fixman's partition needs a mass on every link: expected one above zero on link {link!r}, found "
+            f"{tree.mass[massless[0]]:g}; give it one, or use method='innovations'",
+            link=link,
+        )
+
+
 def check_leaves(tree: Tree, strict: bool = True) -> list[str]:
     """SingularError for the first unheld leaf; with `strict=False` a warning that names them instead."""
     loose = unheld_leaves(tree)

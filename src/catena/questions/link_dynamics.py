@@ -8,11 +8,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 import numpy as np
 import numpy.typing as npt
 
+from catena.algorithms.fixman import REACTIONS
 from catena.algorithms.forward_dynamics import FD2
 from catena.algorithms.newton_euler import INTERLINK_FORCES, RECURSIVE_SPATIAL_DYNAMICS
 from catena.algorithms.operational_space import MOBILITY
 from catena.asking import ask, checked, delivered
 from catena.kinds import Function
+from catena.model.singular import check_masses
 from catena.wrenches import Wrenches, wrenches
 
 if TYPE_CHECKING:
@@ -40,6 +42,13 @@ class LinkMotion(NamedTuple):
     links: Array
 
 
+class Reactions(NamedTuple):
+    """Joint accelerations (..., nv), and the wrench (..., links, 6) that each link gets through its joint."""
+
+    acceleration: Array
+    wrench: Array
+
+
 class LinkDynamics:
     """Forces between links and accelerations of links, in the links' own frames, angular part first.
 
@@ -64,6 +73,24 @@ class LinkDynamics:
         turns a rotor), across them it is what the bearing carries.
         """
         return cast(Array, self._about_links(INTERLINK_FORCES, (q, v, a), f_ext, out, dtype, shape))
+
+    def reactions(
+        self,
+        q: npt.ArrayLike,
+        v: npt.ArrayLike,
+        tau: npt.ArrayLike,
+        f_ext: Wrenches = None,
+        *,
+        out: tuple[Array, Array] | None = None,
+        dtype: npt.DTypeLike = np.float64,
+        shape: str | None = None,
+    ) -> Reactions:
+        """Joint accelerations at joint torques tau, and at once what the bearings carry: Fixman's partition. O(n).
+
+        The wrenches are those of `interlink_forces` at these accelerations. Every link must have a mass.
+        """
+        check_masses(cast("Robot", self).tree)
+        return Reactions(*self._about_links(REACTIONS, (q, v, tau), f_ext, out, dtype, shape))
 
     def spatial_dynamics(
         self,
