@@ -148,13 +148,13 @@ def test_jacobians(file: Path) -> None:
     rows, rates = np.zeros((2, 2, 3, model.nv))
     mujoco.mj_jacBody(model, data, rows[1], rows[0], body)
     J = np.concatenate(rows) @ state.T
-    function = _function(robot, "jacobian", state.name(body), "mixed", None)
+    function = _function(robot, "jacobian", state.name(body), "mixed", None)[0]
     close(ask(robot, function, q=state.q), J)
-    function = _function(robot, "velocity", state.name(body), "mixed", None)
-    close(ask(robot, function, q=state.q, v=state.v), J @ state.v)
+    function = _function(robot, "jacobian_times", state.name(body), "mixed", None)[0]
+    close(ask(robot, function, q=state.q, x=state.v), J @ state.v)
     mujoco.mj_jacDot(model, data, rates[1], rates[0], data.xpos[body], body)
     expected = np.concatenate(rates) @ data.qvel + np.concatenate(rows) @ state.drift
-    function = _function(robot, "bias_acceleration", state.name(body), "mixed", None)
+    function = _function(robot, "jacobian_dot_v", state.name(body), "mixed", None)[0]
     close(ask(robot, function, q=state.q, v=state.v), expected)
 
 

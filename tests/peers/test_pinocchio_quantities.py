@@ -106,6 +106,11 @@ def ask(robot: catena.Robot, function: Function, **values: np.ndarray) -> Any:
     return found[0] if len(found) == 1 else found
 
 
+def about(robot: catena.Robot, question: str, link: str, frame: str, **values: np.ndarray) -> Any:
+    """A question about one frame, on floats."""
+    return ask(robot, _function(robot, question, link, frame, None)[0], **values)
+
+
 @pytest.fixture(autouse=True)
 def lowered_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """Lowering takes longer than all else here, so each tree is lowered once for each way of doing it."""
@@ -145,16 +150,16 @@ def test_jacobians(file: Path, base: str) -> None:
     q, v = state["q"], state["v"]
     wrench = np.random.default_rng(1).standard_normal(6)
     for name in some_frames(robot):
-        R, p = ask(robot, _function(robot, "pose", name, "link", None), q=q)
+        R, p = about(robot, "placement", name, "link", q=q)
         close(R, theirs.data.oMf[theirs.frame(name)].rotation)
         close(p, theirs.data.oMf[theirs.frame(name)].translation)
         for frame in kinematics.FRAMES:
             J = theirs.jacobian(name, frame)
-            close(ask(robot, _function(robot, "jacobian", name, frame, None), q=q), J)
-            close(ask(robot, _function(robot, "velocity", name, frame, None), q=q, v=v), J @ v)
-            close(ask(robot, _function(robot, "transpose_times", name, frame, None), q=q, f=wrench), J.T @ wrench)
+            close(about(robot, "jacobian", name, frame, q=q), J)
+            close(about(robot, "jacobian_times", name, frame, q=q, x=v), J @ v)
+            close(about(robot, "jacobian_transpose_times", name, frame, q=q, f=wrench), J.T @ wrench)
             rate = theirs.jacobian_rate(name, frame) @ v
-            close(ask(robot, _function(robot, "bias_acceleration", name, frame, None), q=q, v=v), rate)
+            close(about(robot, "jacobian_dot_v", name, frame, q=q, v=v), rate)
 
 
 @every_robot
