@@ -8,6 +8,7 @@ from __future__ import annotations
 import argparse
 import os
 import warnings
+from collections.abc import Callable
 from pathlib import Path
 
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # one core for everybody; before NumPy is loaded
@@ -20,7 +21,7 @@ import catena
 from catena import engine
 from catena.algorithms import determinant, fixman, fixman_determinant, innovations, point_mass
 from catena.asking import quick
-from catena.fixman.parallel_chain import solve_in_pieces
+from catena.fixman.parallel_chain import SHORT, TOGETHER, solve_in_pieces
 from catena.fixman.planar_point_masses import planar_blocks
 
 SIZES = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 100, 200, 500, 1000, 2000)
@@ -125,22 +126,53 @@ def digits(out: Path, largest: int) -> None:
 
 
 def pieces(out: Path, largest: int) -> None:
-    """One chain, one right-hand side: link after link on one lane, against pieces on all lanes and threads."""
-    rows = []
+    """One chain, one right-hand side: link after link on one lane, against pieces on all lanes and one or two threads.
+
+    "One piece" is what the pieces do, in one: no velocities, no gravity, and only the components that joints feel.
+    """
+    names = "forward dynamics", "factor and solve", "one piece", "pieces, 1 thread", "pieces, 2 threads"
+    curves: dict[str, list[tuple[float, float]]] = {}
+    rows: list[list[object]] = []
+    for n in sorted({*powers(1000, largest), *powers(3000, largest)}):
+        for chain, robot in long_chains(n).items():
+            runs = dict(zip(names, one_solve(robot), strict=True))
+            times = best(runs, 1.0)
+            sequential = min(times[name] for name in names[:3])
+            gains = [sequential / times[name] for name in names[3:]]
+            rows.append([chain, f"{n:,}", *[1e9 * t / n for t in times.values()], *gains])
+            if chain == "crossed axes":
+                for name, seconds in times.items():
+                    curves.setdefault(name, []).append((n, seconds))
+    head = ["chain", "links", *names, "gain, 1 thread", "gain, 2 threads"]
+    table("One chain in pieces: M⁻¹ b, ns for a link, and the gain over the best of the first three", head, rows)
+    plot(out / "fixman_pieces.svg", "M⁻¹ b for one chain with crossed axes", "links", "seconds", curves)
+
+
+def long_chains(n: int) -> dict[str, catena.Robot]:
+    return {
+        "parallel axes": catena.rod_chain(n, axes="z", radius=0.1),
+        "crossed axes": catena.rod_chain(n, axes="zy", radius=0.1),
+        "point masses": catena.planar_chain(np.ones(n), np.ones(n)),
+    }
+
+
+def one_solve(robot: catena.Robot) -> list[Callable[[], object]]:
+    """The ways to solve once with one mass matrix."""
     rng = np.random.default_rng(0)
-    for n in powers(1000, largest):
-        robot = catena.rod_chain(n, axes="z", radius=0.1)
-        q, b, zero = rng.uniform(-1, 1, n), rng.standard_normal(n), np.zeros(n)
-        factor, apply = kernel(robot, innovations.FACTOR), kernel(robot, innovations.SOLVE)
-        runs = {
-            "fd4": lambda r=robot, q=q, z=zero, b=b: r.forward_dynamics(q, z, b, shape="rolled"),
-            "factor and solve": lambda f=factor, s=apply, q=q, b=b: s(q, *f(q), b),
-            "in pieces": lambda r=robot, q=q, b=b: solve_in_pieces(r, q, b),
-        }
-        times = best(runs, 0.5)
-        rows.append([f"{n:,}", *[1e3 * t for t in times.values()], times["factor and solve"] / times["in pieces"]])
-    head = ["links", "fd4, ms", "factor and solve, ms", "in pieces, ms", "gain over factor and solve"]
-    table("One chain in pieces", head, rows)
+    q, b, zero = rng.uniform(-1, 1, robot.nq), rng.standard_normal(robot.nv), np.zeros(robot.nv)
+    factor, apply = kernel(robot, innovations.FACTOR), kernel(robot, innovations.SOLVE)
+
+    def in_pieces(threads: int) -> object:
+        catena.set_threads(threads)
+        return solve_in_pieces(robot, q, b, None if robot.nv >= SHORT else TOGETHER)
+
+    return [
+        lambda: robot.forward_dynamics(q, zero, b, shape="rolled"),
+        lambda: apply(q, *factor(q), b),
+        lambda: solve_in_pieces(robot, q, b, 1),
+        lambda: in_pieces(1),
+        lambda: in_pieces(2),
+    ]
 
 
 PARTS = {part.__name__: part for part in (figure2, linear, digits, pieces)}

@@ -64,8 +64,8 @@ KINDS: Mapping[str, Kind] = {
     "small": Kind("v", 6, (6,), _small, _small_rows),
 }
 """The kinds by name. "axes": six numbers for each degree of freedom; "small": the lower triangle of a symmetric matrix
-for each joint, a row of six for each degree of freedom. Besides these, "robot" is one scalar, "robot:6" six, and
-"dense:nv,nv" a whole matrix."""
+for each joint, a row of six for each degree of freedom. Besides these, "link:9" is nine numbers for each link, "robot"
+one scalar, "robot:6" six, and "dense:nv,nv" a whole matrix."""
 
 
 def kind(name: str) -> Kind:
@@ -73,12 +73,12 @@ def kind(name: str) -> Kind:
     if name in KINDS:
         return KINDS[name]
     word, _, size = name.partition(":")
-    if word != "robot":
+    if word not in ("robot", "link"):
         raise CatenaError(
-            f"there is no kind of array {name!r}; expected one of {', '.join(KINDS)}, robot or robot:NUMBER"
+            f"there is no kind of array {name!r}; expected one of {', '.join(KINDS)}, link:NUMBER, robot, robot:NUMBER"
         )
     width = int(size or 1)
-    return Kind("robot", width, (width,) if size else (), list if size else lambda numbers: numbers[0])
+    return Kind(word, width, (width,) if size else (), list if size else lambda numbers: numbers[0])
 
 
 def is_dense(name: str) -> bool:

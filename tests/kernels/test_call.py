@@ -225,7 +225,9 @@ def test_plan(multiply_add):
     set_threads(4)
     assert job.plan_for(multiply_add(operations=1), 100) == job.Plan(1, one_by_one=False)
     assert job.plan_for(multiply_add(operations=10**6), 1) == job.Plan(1, one_by_one=True)
-    assert job.plan_for(multiply_add(operations=10**6), 129) == job.Plan(3, one_by_one=False)
+    lanes = multiply_add().lanes
+    assert job.plan_for(multiply_add(operations=3000 * lanes), 129) == job.Plan(3, one_by_one=False)
+    assert job.plan_for(multiply_add(operations=10**6), lanes + 1) == job.Plan(2, one_by_one=False)
     assert job.plan_for(multiply_add(operations=10**6), 10**6) == job.Plan(4, one_by_one=False)
 
 

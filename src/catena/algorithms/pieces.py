@@ -6,25 +6,42 @@ a mobility Φ at its tip, and passes accelerations of its base on to its tip and
     wrench on what carries it  = P α(base) + z + T t
     acceleration of its tip    = Φ t + β − Tᵀ α(base)                t: the wrench on its tip
 
-Every piece is one sample of a batch, so that lanes and threads work on one chain. The recursion inside a piece is that
-of Rodriguez & Kreutz (4.4)-(4.6), (5.15), with six more right-hand sides for the tip.
+:func:`gather` finds these, :func:`couple` finds α and t of all pieces, and :func:`finish` is the recursion of Rodriguez
+& Kreutz (4.4)-(4.6), (4.19)-(4.22) in a piece of which both ends are known. In the first and the last every piece is
+one sample of a batch, so that lanes and threads work on one chain; in the second a piece is a link.
+
+A cut passes on only the components that the joints can feel, its `ports`: three where all axes are parallel, which
+leaves a quarter of the arithmetic. Accelerations and wrenches are in the internal frames of the links before the cuts.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
+from typing import Any
 
 from catena.kinds import Function
-from catena.scalars import Scalar
-from catena.spatial import ArticulatedInertia, Axes, Columns, Dofs, Force, Mat3, Motion, Sym3
-from catena.spatial.directions import Motions
-from catena.spatial.mobility import Mobility
+from catena.scalars import Scalar, sqrt
+from catena.spatial import Force, Motion
 from catena.sweeps import Field, Links
+
+Matrix = list[list[Scalar]]
+
+
+@dataclass(slots=True)
+class Numbers:
+    """Numbers that add up one by one."""
+
+    values: list[Scalar]
+
+    def __add__(self, o: Numbers) -> Numbers:
+        return Numbers([a + b for a, b in zip(self.values, o.values, strict=True)])
 
 
 @dataclass(slots=True)
 class Forces:
-    """Forces side by side: the columns of a 6 x 6 matrix."""
+    """Forces side by side: the columns of a matrix."""
 
     columns: list[Force]
 
@@ -32,78 +49,194 @@ class Forces:
         return Forces([a + b for a, b in zip(self.columns, o.columns, strict=True)])
 
 
-def _units(scale: Scalar) -> list[Force]:
-    return [Force.of([scale if i == j else 0 for i in range(6)]) for j in range(6)]
+def _unit(i: int, size: Scalar = 1) -> list[Scalar]:
+    return [size if i == j else 0 for j in range(6)]
 
 
-def gather(links: Links, q: Field, b: Field, last: Field) -> tuple[Field, ...]:
-    """Tip to base: gains and innovations of every joint, and P, z, T, Φ, β of the piece, kept at the base.
+def gather(ports: Sequence[int], links: Links, q: Field, b: Field, last: Field) -> tuple[Field, ...]:
+    """Tip to base: P, z, T, Φ, β of the piece, with a row and a column for each port. P and Φ are lower triangles.
 
-    `last` is 1 at the last link of the piece and 0 elsewhere. Wrenches and motions at the tip are in the user's frame.
+    `last` is 1 at the last link of the piece and 0 elsewhere.
     """
-    phi, H, P, z, T, Phi, beta, G, nu, nu_tip = links.fields("phi H P z T Phi beta G nu nu_tip")
-    P[links.base] = ArticulatedInertia(Sym3.scalar(0), Mat3(*[0] * 9), Sym3.scalar(0))
-    z[links.base], T[links.base] = Force.zero(), Forces(_units(0))
-    Phi[links.base], beta[links.base] = Mobility.zero(), Motion.zero()
+    P, z, T, P_base, z_base, T_base, Phi, beta = links.fields("P z T P_base z_base T_base Phi beta")
+    m = len(ports)
+    sizes = [(P_base, m * (m + 1) // 2), (z_base, m), (T_base, m * m), (Phi, m * (m + 1) // 2), (beta, m)]
+    for field, size in sizes:
+        field[links.base] = Numbers([0] * size)
     for k in links.base_to_tip():
-        phi[k], H[k] = k.joint(q[k])
-        P[k], z[k], T[k] = k.M.articulated, Force.zero(), Forces(_units(0))
-        Phi[k], beta[k] = Mobility.zero(), Motion.zero()
+        P[k], z[k], T[k] = k.M.articulated, Force.zero(), Forces([Force.zero() for _ in ports])
+        for field, size in sizes:
+            field[k] = Numbers([0] * size)
     for k in links.tip_to_base():
-        U = P[k] @ H[k].T
-        D = (H[k] @ U).plus_diagonal(k.armature)  # (4.6)
-        G[k] = U @ D.inv  # (5.12)
-        eps = b[k] - H[k] @ z[k]
-        T_k = T[k] + Forces([k.frame @ unit * -last[k] for unit in _units(1)])
-        eps_tip = [-(H[k] @ column) for column in T_k.columns]
-        nu[k] = D.inv @ eps
-        nu_tip[k] = _by_axis([D.inv @ e for e in eps_tip])
-        P[k.parent] += phi[k].congruence(P[k] - U @ G[k].T)  # (4.5)
-        z[k.parent] += phi[k] @ (z[k] + G[k] @ eps)  # (5.15)
-        T[k.parent] += Forces([phi[k] @ (column + G[k] @ e) for column, e in zip(T_k.columns, eps_tip, strict=True)])
-        rows = Motions([Motion.of(list(row)) for row in zip(*eps_tip, strict=True)])
-        Phi[k.parent] += Phi[k] + rows.weighted(D.inv)
-        beta[k.parent] += beta[k] + rows @ nu[k]
-    return G, nu, nu_tip, P, z, T, Phi, beta
+        phi, H = k.joint(q[k])
+        U = P[k] @ H.T
+        D = (H @ U).plus_diagonal(k.armature)  # (4.6)
+        G = U @ D.inv  # (5.12)
+        T_k = T[k] + Forces([Force.of(_unit(i, -last[k])) for i in ports])
+        eps, eps_tip = b[k] - H @ z[k], [-(H @ column) for column in T_k.columns]
+        P_in = phi.congruence(P[k] - U @ G.T)  # (4.5)
+        z_in = phi @ (z[k] + G @ eps)  # (5.15)
+        T_in = Forces([phi @ (column + G @ e) for column, e in zip(T_k.columns, eps_tip, strict=True)])
+        P[k.parent] += P_in
+        z[k.parent] += z_in
+        T[k.parent] += T_in
+        nu, nu_tip = D.inv @ eps, [D.inv @ e for e in eps_tip]
+        Phi[k.parent] += Phi[k] + Numbers([eps_tip[i].dot(nu_tip[j]) for i in range(m) for j in range(i + 1)])
+        beta[k.parent] += beta[k] + Numbers([e.dot(nu) for e in eps_tip])
+        columns = [(P_in @ Motion.of(_unit(i))).components for i in ports]  # never read on the way: the base's count
+        P_base[k.parent] += Numbers([columns[j][ports[i]] for i in range(m) for j in range(i + 1)])
+        z_base[k.parent] += Numbers([z_in.components[i] for i in ports])
+        T_base[k.parent] += Numbers([column.components[i] for i in ports for column in T_in.columns])
+    return P_base, z_base, T_base, Phi, beta
 
 
-def _by_axis(columns: list[Dofs]) -> Columns:
-    """One force for each axis of the joint, from one number for each axis for each of six columns."""
-    return Columns([Force.of(list(row)) for row in zip(*columns, strict=True)], Axes([]))
+def couple(m: int, links: Links, P: Field, z: Field, T: Field, Phi: Field, beta: Field) -> tuple[Field, Field]:
+    """Accelerations α of the pieces' bases and wrenches t on their tips: here a link is a piece, with m ports.
+
+    Seen from its base, a piece with all beyond it answers with A α + a, and its tip then moves as α(tip) = K α + c.
+    """
+    A, a, K, c, tip, alpha, t = links.fields("A a K c tip alpha t")
+    tip[links.base] = Numbers([0] * m)
+    for k in links.base_to_tip():
+        A[k], a[k] = Numbers([0] * (m * (m + 1) // 2)), Numbers([0] * m)
+    for k in links.tip_to_base():
+        beyond, offset = symmetric(A[k].values, m), a[k].values
+        give, pass_on = symmetric(Phi[k], m), [T[k][i * m : i * m + m] for i in range(m)]
+        left = [[x + int(i == j) for j, x in enumerate(row)] for i, row in enumerate(product(give, beyond))]
+        right = [[-pass_on[j][i] for j in range(m)] + [beta[k][i] - dot(give[i], offset)] for i in range(m)]
+        solved = solved_for(left, right)
+        K_k, c_k = [row[:m] for row in solved], [row[m] for row in solved]
+        K[k], c[k] = Numbers([x for row in K_k for x in row]), Numbers(c_k)
+        answer = product(pass_on, product(beyond, K_k))
+        load = [dot(row, c_k) + x for row, x in zip(beyond, offset, strict=True)]
+        own = symmetric(P[k], m)
+        A[k.parent] += Numbers([own[i][j] - (answer[i][j] + answer[j][i]) / 2 for i in range(m) for j in range(i + 1)])
+        a[k.parent] += Numbers([x - dot(row, load) for x, row in zip(z[k], pass_on, strict=True)])
+    for k in links.base_to_tip():
+        base = tip[k.parent].values
+        alpha[k] = base
+        moved = [dot(K[k].values[i * m : i * m + m], base) + x for i, x in enumerate(c[k].values)]
+        tip[k] = Numbers(moved)
+        beyond = symmetric(A[k].values, m)
+        t[k] = [-(dot(row, moved) + x) for row, x in zip(beyond, a[k].values, strict=True)]
+    return alpha, t
 
 
-def spread(
-    links: Links, q: Field, G: Field, nu: Field, nu_tip: Field, first: Field, alpha: list[Scalar], t: list[Scalar]
+def symmetric(lower: Sequence[Scalar], m: int) -> Matrix:
+    """A symmetric matrix from its lower triangle, row by row."""
+    return [[lower[max(i, j) * (max(i, j) + 1) // 2 + min(i, j)] for j in range(m)] for i in range(m)]
+
+
+def dot(x: Sequence[Scalar], y: Sequence[Scalar]) -> Scalar:
+    """The scalar product."""
+    return sum((a * b for a, b in zip(x[1:], y[1:], strict=True)), start=x[0] * y[0])
+
+
+def product(X: Matrix, Y: Matrix) -> Matrix:
+    """The matrix product."""
+    return [[dot(row, column) for column in zip(*Y, strict=True)] for row in X]
+
+
+def solved_for(X: Matrix, Y: Matrix) -> Matrix:
+    """X⁻¹ Y, with the columns of [X Y] made orthogonal to one another: as stable as with pivots, without a choice."""
+    columns = [list(column) for column in zip(*[x + y for x, y in zip(X, Y, strict=True)], strict=True)]
+    m, upper = len(X), list[list[Scalar]]()
+    for i in range(m):
+        scale = 1 / sqrt(dot(columns[i], columns[i]))
+        unit = [x * scale for x in columns[i]]
+        row = [dot(unit, column) for column in columns]
+        upper.append(row)
+        for j in range(i + 1, len(columns)):
+            columns[j] = [x - row[j] * u for x, u in zip(columns[j], unit, strict=True)]
+    solved: Matrix = [[] for _ in range(m)]
+    for i in reversed(range(m)):
+        rest = upper[i][m:]
+        for j in range(i + 1, m):
+            rest = [x - upper[i][j] * y for x, y in zip(rest, solved[j], strict=True)]
+        solved[i] = [x / upper[i][i] for x in rest]
+    return solved
+
+
+def finish(
+    ports: Sequence[int],
+    links: Links,
+    q: Field,
+    b: Field,
+    first: Field,
+    last: Field,
+    alpha: list[Scalar],
+    t: list[Scalar],
 ) -> Field:
-    """Base to tip: joint accelerations, now that the piece's base accelerates with alpha and its tip is pulled by t.
+    """Joint accelerations of a piece, now that its base accelerates with alpha and its tip is pulled by t.
 
-    `first` is 1 at the first link of the piece and 0 elsewhere; alpha and t are six numbers in the user's frames.
+    `first` and `last` are 1 at the first and the last link of the piece and 0 elsewhere.
     """
     x: Field
-    a, x = links.fields("a x")
-    a[links.base] = Motion.zero()
-    start, pull = Motion.of(alpha), Motion.of(t)
+    P, z, G, nu, lam, x = links.fields("P z G nu lam x")
+    start, pull = [[y[ports.index(i)] if i in ports else 0 for i in range(6)] for y in (alpha, t)]
+    lam[links.base] = Motion.zero()
+    for k in links.base_to_tip():
+        P[k], z[k] = k.M.articulated, Force.zero()
+    for k in links.tip_to_base():
+        phi, H = k.joint(q[k])
+        U = P[k] @ H.T
+        D = (H @ U).plus_diagonal(k.armature)  # (4.6)
+        G[k] = U @ D.inv  # (5.12)
+        z_k = z[k] - Force.of(pull) * last[k]
+        eps = b[k] - H @ z_k  # (4.20)
+        nu[k] = D.inv @ eps
+        P[k.parent] += phi.congruence(P[k] - U @ G[k].T)  # (4.5)
+        z[k.parent] += phi @ (z_k + G[k] @ eps)
     for k in links.base_to_tip():
         phi, H = k.joint(q[k])
-        a_in = phi.T @ (a[k.parent] + start * first[k])
-        by_tip = Dofs([pull.dot(row) for row in nu_tip[k].columns])
-        x[k] = nu[k] + by_tip - G[k].T @ a_in  # (5.17)
-        a[k] = a_in + H.T @ x[k]
+        lam_in = phi.T @ (_at(ports, lam[k.parent]) + Motion.of(start) * first[k])
+        x[k] = nu[k] - G[k].T @ lam_in  # (4.22)
+        lam[k] = lam_in + H.T @ x[k]
     return x
 
 
-GATHER = Function(
-    "pieces/gather",
-    gather,
-    {"q": "q", "b": "v", "last": "link"},
-    {"G": "axes", "nu": "v", "nu_tip": "axes"}
-    | {"P": "robot:21", "z": "robot:6", "T": "robot:36", "Phi": "robot:21", "beta": "robot:6"},
-    regroup=False,
-)
-SPREAD = Function(
-    "pieces/spread",
-    spread,
-    {"q": "q", "G": "axes", "nu": "v", "nu_tip": "axes", "first": "link", "alpha": "robot:6", "t": "robot:6"},
-    {"x": "v"},
-    regroup=False,
-)
+def _at(ports: Sequence[int], V: Motion) -> Motion:
+    """A motion of which the other components are known to be zero."""
+    return Motion.of([x if i in ports else 0 for i, x in enumerate(V.components)])
+
+
+def functions(ports: tuple[int, ...]) -> dict[str, Function]:
+    """The three functions by name, for cuts that pass on these components."""
+    m = len(ports)
+    triangle = f":{m * (m + 1) // 2}"
+    widths = {"P": triangle, "z": f":{m}", "T": f":{m * m}", "Phi": triangle, "beta": f":{m}"}
+    gathering = _function(
+        f"gather/{_name(ports)}",
+        partial(gather, ports),
+        {"q": "q", "b": "v", "last": "link"},
+        {name: f"robot{width}" for name, width in widths.items()},
+        ("last",),
+    )
+    coupling = _function(
+        f"couple/{m}",
+        partial(couple, m),
+        {name: f"link{width}" for name, width in widths.items()},
+        {"alpha": f"link:{m}", "t": f"link:{m}"},
+    )
+    return {"gather": gathering, "couple": coupling, "finish": finishing(ports)}
+
+
+def finishing(ports: tuple[int, ...]) -> Function:
+    """The last of the three."""
+    ends = {"first": "link", "last": "link", "alpha": f"robot:{len(ports)}", "t": f"robot:{len(ports)}"}
+    inputs = {"q": "q", "b": "v", **ends}
+    return _function(f"finish/{_name(ports)}", partial(finish, ports), inputs, {"x": "v"}, ("first", "last"))
+
+
+def _name(ports: tuple[int, ...]) -> str:
+    return "".join(map(str, ports))
+
+
+def _function(
+    name: str,
+    algorithm: Callable[..., Any],
+    inputs: dict[str, str],
+    outputs: dict[str, str],
+    shared: tuple[str, ...] = (),
+) -> Function:
+    return Function(f"pieces/{name}", algorithm, inputs, outputs, regroup=False, choose=False, shared=shared)

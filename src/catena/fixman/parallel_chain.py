@@ -1,42 +1,49 @@
 """M⁻¹ b for one long chain, parallel in n: the chain is cut in pieces, and lanes and threads work on all at once.
 
 The articulated recursion goes from link to link, so one sample of one chain keeps one lane of one core busy. Cut in
-pieces (:mod:`catena.algorithms.pieces`), the chain is a batch, at about twice the arithmetic; what is left to do one
-after the other is a recursion over the pieces. The lanes of a kernel share its constants, so the chain must repeat
-itself: uniform chains, or chains with a pattern of a few links.
+pieces (:mod:`catena.algorithms.pieces`), the chain is a batch, at less than three times the arithmetic; what is left to
+do one after the other is a recursion over the pieces. The lanes of a kernel share its constants, so the chain must
+repeat itself: uniform chains, or chains with a pattern of a few links.
 """
 
 from __future__ import annotations
 
-from dataclasses import replace
-from itertools import pairwise
-from typing import TYPE_CHECKING, Any, NamedTuple
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
 from catena import engine
-from catena.algorithms.pieces import GATHER, SPREAD
-from catena.errors import ShapeError, UnsupportedError
-from catena.kernels.threads import get_threads, run_shared
+from catena.algorithms.pieces import finishing, functions
+from catena.errors import ShapeError
+from catena.fixman.pattern import part_of, pattern_of
 from catena.model.tree import Tree
+from catena.rolled import classify
 
 if TYPE_CHECKING:
     from catena.robot import Robot
 
 Array = npt.NDArray[Any]
 
-LONGEST_PATTERN = 12
-"""Patterns of at most this many links are looked for."""
+SHORT = 4000
+"""Chains of fewer links stay in one piece, unless the number of pieces is given."""
 
-_PLACEMENT = ("placement_rotation", "placement_position")
-_PER_LINK = ("kind", *_PLACEMENT, "joint_rotation", "pitch", "mass", "com", "inertia")
+TOGETHER = 16
+"""The number of pieces is a multiple of this: whole registers for several threads, whatever their number, so that
+results do not depend on it."""
+
+LONGEST_PIECE = 1024
+"""Links of a piece, unless the number of pieces is given: what the lanes compute then stays in a core's cache."""
+
+_PARTS = 12
+"""Kernels for parts of so many different lengths are kept."""
 
 
 def solve_in_pieces(robot: Robot, q: npt.ArrayLike, b: npt.ArrayLike, pieces: int | None = None) -> Array:
     """M⁻¹ b (nv,) for one configuration q (nq,) of a serial chain that repeats itself. O(n) work, O(n / pieces) steps.
 
-    `pieces` is a multiple of lanes times threads unless given.
+    `pieces`, unless given, is 1 for chains that are too short to gain by more.
     """
     chain = _Chain.of(robot)
     configuration, right = np.asarray(q, dtype=float), np.asarray(b, dtype=float)
@@ -46,191 +53,119 @@ def solve_in_pieces(robot: Robot, q: npt.ArrayLike, b: npt.ArrayLike, pieces: in
     return chain.solve(configuration, right, pieces)
 
 
-class _Piece(NamedTuple):
-    """What :func:`catena.algorithms.pieces.gather` finds of some pieces, (pieces, 6, 6) and (pieces, 6)."""
-
-    P: Array
-    z: Array
-    T: Array
-    Phi: Array
-    beta: Array
-
-
 class _Chain:
     """A chain that repeats a pattern of links, and the shorter chains that its pieces are."""
 
-    def __init__(self, robot: Robot, pattern: int) -> None:
-        self.robot, self.pattern, self._parts = robot, pattern, dict[int, Any]()
+    def __init__(self, robot: Robot) -> None:
+        self.robot, self.pattern = robot, pattern_of(robot.tree)
+        self._ports = ports_of(part_of(robot.tree, self.pattern, self.pattern))
+        self._parts: dict[int, _Part] = {}
 
     @classmethod
     def of(cls, robot: Robot) -> _Chain:
         """The chain of a robot, looked at once."""
         known: _Chain | None = robot.__dict__.get("_chain_in_pieces")
         if known is None:
-            known = robot.__dict__["_chain_in_pieces"] = cls(robot, pattern_of(robot.tree))
+            known = robot.__dict__["_chain_in_pieces"] = cls(robot)
         return known
 
     def solve(self, q: Array, b: Array, pieces: int | None) -> Array:
-        """M⁻¹ b: gather in every piece, couple the pieces, spread in every piece."""
-        n = self.robot.tree.n
-        if pieces is None:
-            lanes = engine.kernel(self._part(self.pattern), GATHER, shape="rolled").lanes
-            pieces = lanes * get_threads()
-        length = n // pieces // self.pattern * self.pattern
+        """M⁻¹ b: gather in every piece, couple the pieces, finish every piece."""
+        tree, x = self.robot.tree, np.empty(self.robot.nv)
+        pieces = self._pieces() if pieces is None else pieces
+        if pieces == 1:
+            part, rest = self._part(tree.n), np.zeros(len(self._ports))
+            part.finish(q, b, part.first, part.last, rest, rest, out=x)
+            return x
+        length = tree.n // pieces // self.pattern * self.pattern if pieces > 0 else 0
         if length == 0:
-            raise ShapeError(f"pieces: expected at most {n // self.pattern} for {n} links, found {pieces}")
-        tree = self.robot.tree
-        cut_q, cut_v = int(tree.q_start[length * pieces]), int(tree.v_start[length * pieces])
-        groups = [_Group(self._part(length), q[:cut_q].reshape(pieces, -1), b[:cut_v].reshape(pieces, -1))]
-        if n > length * pieces:
-            groups.append(_Group(self._part(n - length * pieces), q[None, cut_q:], b[None, cut_v:]))
+            most = tree.n // self.pattern
+            raise ShapeError(f"pieces: expected 1 to {most} for {tree.n} links, found {pieces}")
+        end = length * pieces
+        groups = [_Group(self._part(length), *_cut(tree, 0, end, pieces, q, b, x))]
+        if tree.n > end:
+            groups.append(_Group(self._part(tree.n - end), *_cut(tree, end, tree.n, 1, q, b, x)))
         found = [group.gather() for group in groups]
-        alpha, t = _coupled(_Piece(*[np.concatenate(parts) for parts in zip(*found, strict=True)]))
-        x = np.empty(self.robot.nv)
-        groups[0].spread(alpha[:pieces], t[:pieces], x[:cut_v].reshape(pieces, -1))
-        if len(groups) > 1:
-            groups[1].spread(alpha[pieces:], t[pieces:], x[None, cut_v:])
+        gathered = found[0] if len(found) == 1 else [np.concatenate(some) for some in zip(*found, strict=True)]
+        alpha, t = self._part(len(gathered[0])).couple(*gathered)
+        for group, first in zip(groups, (0, pieces), strict=False):
+            group.finish(alpha[first : first + pieces], t[first : first + pieces])
         return x
 
-    def _part(self, length: int) -> Robot:
-        """The robot that `length` links after the first pattern make; where its base stands does not matter."""
-        if length not in self._parts:
-            if len(self._parts) > 4:
+    def _pieces(self) -> int:
+        n = self.robot.tree.n
+        return 1 if n < SHORT else TOGETHER * -(-n // (TOGETHER * LONGEST_PIECE))
+
+    def _part(self, length: int) -> _Part:
+        """The kernels for `length` links after the first pattern; where their base stands does not matter."""
+        part = self._parts.get(length)
+        if part is None:
+            if len(self._parts) >= _PARTS:
                 self._parts.clear()
-            self._parts[length] = type(self.robot)(_part(self.robot.tree, self.pattern, length))
-        part: Robot = self._parts[length]
+            tree = part_of(self.robot.tree, self.pattern, length)
+            part = self._parts[length] = _Part(type(self.robot)(tree), self._ports)
         return part
 
 
-def _part(tree: Tree, pattern: int, length: int) -> Tree:
-    """Links like those from `pattern` on, `length` of them."""
-    start = min(pattern, tree.n - pattern) if tree.n > pattern else 0
-    order = start + np.arange(length) % pattern
-    nq, nv = (np.diff(x)[order] for x in (tree.q_start, tree.v_start))
-    q_start, v_start = (np.concatenate([[0], np.cumsum(x)]) for x in (nq, nv))
-    per_q, per_v = (np.broadcast_to(np.inf, (int(x[-1]),)) for x in (q_start, v_start))
-    armature = tree.armature[tree.v_start[start] : tree.v_start[start + pattern]]
-    changes: dict[str, Any] = {name: _picked(getattr(tree, name), order) for name in _PER_LINK}
-    changes.update(parent=np.arange(-1, length - 1), q_start=q_start, v_start=v_start, lower=-per_q, upper=per_q)
-    changes.update(dict.fromkeys(("velocity_limit", "effort_limit", "damping", "friction"), per_v))
-    changes.update(armature=np.resize(armature, len(per_v)), frames={}, mimic={}, meshes={})
-    changes.update(link_names=tree.link_names[:length], joint_names=tree.joint_names[:length])
-    return replace(tree, **changes)
+def _cut(tree: Tree, start: int, end: int, pieces: int, q: Array, b: Array, x: Array) -> list[Array]:
+    """What q, b and x hold for some links, a row for each piece."""
+    bounds = [slice(int(starts[start]), int(starts[end])) for starts in (tree.q_start, tree.v_start)]
+    return [y[bounds[i]].reshape(pieces, -1) for y, i in ((q, 0), (b, 1), (x, 1))]
 
 
-def _picked(column: Array, order: Array) -> Array:
-    if column.strides[0] == 0:
-        return np.broadcast_to(column[0], (len(order), *column.shape[1:]))
-    return column[order]
+def ports_of(tree: Tree) -> tuple[int, ...]:
+    """The components of a wrench on a link of a chain that the joints before it feel.
+
+    They are those that the recursion passes on from link to link; and no joint makes other components of acceleration.
+    """
+    from catena.kernels.build import recorded
+
+    function = finishing(tuple(range(6)))
+    lowered = engine.lowered_for(tree, function)
+    program = recorded(lowered, classify(lowered)[0], function, function.inputs)
+    return tuple(sorted(i for loop in program.loops for name, i in loop.start if name.startswith("z.")))
 
 
-def pattern_of(tree: Tree) -> int:
-    """After how many links a serial chain repeats itself, its first placement aside; UnsupportedError if never."""
-    if tree.n < 2 or not np.array_equal(tree.parent, np.arange(-1, tree.n - 1)):
-        raise UnsupportedError("only a serial chain of two links or more can be cut into pieces one after the other")
-    for period in range(1, min(LONGEST_PATTERN, tree.n // 2) + 1):
-        if _repeats(tree, period):
-            return period
-    raise UnsupportedError(
-        f"a chain can be cut into equal pieces if it repeats a pattern of at most {LONGEST_PATTERN} links; this one "
-        "does not"
-    )
+class _Part:
+    """A chain of some links, with the kernels for which it is a piece and the one for which its links are pieces."""
 
+    def __init__(self, robot: Robot, ports: tuple[int, ...]) -> None:
+        self._robot, self._functions = robot, functions(ports)
+        self.first, self.last = np.zeros(robot.tree.n), np.zeros(robot.tree.n)
+        self.first[0] = self.last[-1] = 1.0
 
-def _repeats(tree: Tree, period: int) -> bool:
-    for name in _PER_LINK:
-        column = getattr(tree, name)
-        skip = int(name in _PLACEMENT)
-        if column.strides[0] and not np.array_equal(column[skip + period :], column[skip:-period]):
-            return False
-    start = int(tree.v_start[period])
-    return bool(np.array_equal(tree.armature[start:], tree.armature[: tree.nv - start]))
+    def _call(self, name: str) -> Any:
+        from catena.kernels.fastcall import fast_call
+
+        kernel = engine.kernel(self._robot, self._functions[name], shape="rolled")
+        return fast_call(kernel, kernel)
+
+    @cached_property
+    def gather(self) -> Any:
+        """:func:`catena.algorithms.pieces.gather`."""
+        return self._call("gather")
+
+    @cached_property
+    def couple(self) -> Any:
+        """:func:`catena.algorithms.pieces.couple`."""
+        return self._call("couple")
+
+    @cached_property
+    def finish(self) -> Any:
+        """:func:`catena.algorithms.pieces.finish`."""
+        return self._call("finish")
 
 
 class _Group:
-    """Pieces of equal length: configurations (pieces, nq) and right-hand sides (pieces, nv) of one robot."""
+    """Pieces of equal length: configurations (pieces, nq), right-hand sides and results (pieces, nv)."""
 
-    def __init__(self, robot: Robot, q: Array, b: Array) -> None:
-        self.robot, self.q, self.b = robot, q, b
-        n = robot.tree.n
-        self._last, self._first = np.zeros(n), np.zeros(n)
-        self._last[-1] = self._first[0] = 1.0
+    def __init__(self, part: _Part, q: Array, b: Array, x: Array) -> None:
+        self.part, self.q, self.b, self.x = part, q, b, x
 
-    def gather(self) -> _Piece:
-        """Run the sweep tip to base in all pieces; what the way back needs is kept."""
-        n, nv, pieces = self.robot.tree.n, self.robot.nv, len(self.q)
-        self._gains, self._nu, self._nu_tip = (np.empty((pieces, nv, *x)) for x in ((6,), (), (6,)))
-        kept = [np.empty((pieces, size)) for size in (21, 6, 36, 21, 6)]
-        kernel = engine.kernel(self.robot, GATHER, shape="rolled")
-        outputs = (self._gains, self._nu, self._nu_tip, *kept)
-        _in_parallel(pieces, lambda i: kernel(self.q[i], self.b[i], self._last[:n], out=tuple(x[i] for x in outputs)))
-        P, z, T, Phi, beta = kept
-        return _Piece(_inertia(P), z, np.swapaxes(T.reshape(-1, 6, 6), 1, 2), _mobility(Phi), beta)
+    def gather(self) -> Any:
+        """P, z, T, Φ and β of every piece."""
+        return self.part.gather(self.q, self.b, self.part.last)
 
-    def spread(self, alpha: Array, t: Array, x: Array) -> None:
-        """Run the sweep base to tip in all pieces, with the results in x (pieces, nv)."""
-        kernel = engine.kernel(self.robot, SPREAD, shape="rolled")
-
-        def work(i: slice) -> None:
-            inputs = self.q[i], self._gains[i], self._nu[i], self._nu_tip[i], self._first, alpha[i], t[i]
-            kernel(*inputs, out=x[i])
-
-        _in_parallel(len(self.q), work)
-
-
-def _in_parallel(pieces: int, work: Any) -> None:
-    """work(slice) for shares of the pieces, one for each thread."""
-    threads = min(get_threads(), pieces)
-    bounds = np.linspace(0, pieces, threads + 1).astype(int).tolist()
-    shares = [slice(a, b) for a, b in pairwise(bounds)]
-
-    def take() -> None:
-        while shares:
-            try:
-                share = shares.pop()
-            except IndexError:
-                return
-            work(share)
-
-    run_shared(take, threads)
-
-
-def _coupled(pieces: _Piece) -> tuple[Array, Array]:
-    """Accelerations of the pieces' bases and wrenches on their tips, (pieces, 6): a recursion tip to base and back.
-
-    Seen from its base, a piece with all beyond it answers with A α + a, and its tip then moves as α(tip) = K α + k.
-    """
-    count, one = len(pieces.z), np.eye(6)
-    A, a = np.zeros((6, 6)), np.zeros(6)
-    answers: list[tuple[Array, Array, Array, Array]] = []
-    for P, z, T, Phi, beta in reversed(list(zip(*pieces, strict=True))):
-        both = np.linalg.solve(one + Phi @ A, np.column_stack([-T.T, beta - Phi @ a]))
-        K, k = both[:, :6], both[:, 6]
-        answers.append((A, a, K, k))
-        A, a = P - T @ A @ K, z - T @ (A @ k + a)
-        A = (A + A.T) / 2
-    alpha, t = np.zeros((count, 6)), np.zeros((count, 6))
-    tip = np.zeros(6)
-    for i, (beyond, offset, K, k) in enumerate(reversed(answers)):
-        alpha[i] = tip
-        tip = K @ tip + k
-        t[i] = -(beyond @ tip + offset)
-    return alpha, t
-
-
-_SYMMETRIC = np.array([[0, 1, 2], [1, 3, 4], [2, 4, 5]])
-
-
-def _inertia(x: Array) -> Array:
-    """(…, 21) numbers J, H, M of an articulated inertia as 6 x 6 matrices."""
-    full = np.empty((len(x), 6, 6))
-    full[:, :3, :3], full[:, 3:, 3:] = x[:, :6][:, _SYMMETRIC], x[:, 15:][:, _SYMMETRIC]
-    full[:, :3, 3:] = x[:, 6:15].reshape(-1, 3, 3)
-    full[:, 3:, :3] = np.swapaxes(full[:, :3, 3:], 1, 2)
-    return full
-
-
-def _mobility(x: Array) -> Array:
-    """The same numbers of a mobility, whose dual has the linear part first."""
-    order = [3, 4, 5, 0, 1, 2]
-    return _inertia(x)[:, order][:, :, order]
+    def finish(self, alpha: Array, t: Array) -> None:
+        """Fill in the results, now that it is known what happens at both ends of every piece."""
+        self.part.finish(self.q, self.b, self.part.first, self.part.last, alpha, t, out=self.x)

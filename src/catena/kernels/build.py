@@ -19,7 +19,7 @@ from catena.kinds import Function, dense_shape, is_dense, kind
 from catena.linkwise import Traced, lowered_for, trace
 from catena.model.lowered import Lowered
 from catena.model.tree import Tree
-from catena.rolled import InputField, LinkClass, RolledLinks, classify, record
+from catena.rolled import InputField, LinkClass, Program, RolledLinks, classify, record
 
 ROLLED = Codegen(opt=2, passes=2)
 
@@ -44,10 +44,8 @@ def rolled_kernel(tree: Tree, function: Function, present: tuple[str, ...], dtyp
     """Loops over the links, the same machine code for all mechanisms with the same joint types and shared constants."""
     lowered = lowered_for(tree, function)
     classes, which = classify(lowered)
-    chain = bool(np.array_equal(lowered.parent, np.arange(-1, lowered.n - 1)))
     given = function.given(present)
-    at_base = [name for name, k in function.outputs.items() if kind(k).per == "robot"]
-    program = record(lambda links: _run(links, function, given), classes, lowered.gravity.tolist(), chain, at_base)
+    program = recorded(lowered, classes, function, given)
     layout = _layout(lowered, classes)
     inputs = {name: kind(k) for name, k in given.items()}
     outputs = {name: kind(k) for name, k in function.outputs.items()}
@@ -73,12 +71,19 @@ def _ports(tree: Tree, arrays: Mapping[str, str]) -> tuple[Port, ...]:
     return tuple(Port(name, _shape(tree, k)) for name, k in arrays.items())
 
 
+def recorded(lowered: Lowered, classes: Sequence[LinkClass], function: Function, given: Mapping[str, str]) -> Program:
+    """The loops of a function for a mechanism with these classes of links, with the inputs that are given."""
+    chain = bool(np.array_equal(lowered.parent, np.arange(-1, lowered.n - 1)))
+    at_base = [name for name, k in function.outputs.items() if kind(k).per == "robot"]
+    return record(lambda links: _run(links, function, given), classes, lowered.gravity.tolist(), chain, at_base)
+
+
 def _shape(tree: Tree, kind_name: str) -> tuple[int, ...]:
     sizes = tree.n, tree.nq, tree.nv
     return dense_shape(kind_name, *sizes) if is_dense(kind_name) else kind(kind_name).full_shape(*sizes)
 
 
-def _run(links: RolledLinks, function: Function, given: dict[str, str]) -> dict[str, Any]:
+def _run(links: RolledLinks, function: Function, given: Mapping[str, str]) -> dict[str, Any]:
     """Run the algorithm on symbolic links and name its outputs."""
     fields: dict[str, Any] = {}
     for name, kind_name in given.items():

@@ -73,4 +73,4 @@ def batch_function(
         transpose(w, "scatter", lanes, row, loop.i, "%stop", width, blocks[len(inputs) + i], width)
     loop.close()
     w.put("ret void")
-    return "\n".join([*transposing_functions(lanes), w.function(BATCH)])
+    return "\n".join([*transposing_functions(lanes), w.function(BATCH, lanes.size)])

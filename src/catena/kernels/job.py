@@ -21,7 +21,7 @@ SHARED_WORK = 250_000
 """Vector operations, somewhat under 0.1 ms of them, from which a call is worth sharing between threads."""
 
 PIECE = 64
-"""Threads take samples in multiples of this."""
+"""Threads take samples in multiples of this, unless so many alone are worth sharing: then in multiples of the lanes."""
 
 Words = ctypes.c_int64 * JOB_WORDS
 """A job in memory, as :mod:`catena.kernels.share_ir` describes it."""
@@ -40,8 +40,13 @@ def plan_for(kernel: Kernel, samples: int) -> Plan:
     scratch, lanes = (kernel.single_scratch, 1) if one_by_one else (kernel.batch_scratch, kernel.lanes)
     if kernel.operations * samples // lanes < SHARED_WORK:
         return Plan(1, one_by_one)
-    pieces = samples if one_by_one else -(-samples // PIECE)
+    pieces = samples if one_by_one else -(-samples // _grain(kernel))
     return Plan(max(1, min(get_threads(), pieces, SCRATCH_BUDGET // max(1, scratch))), one_by_one)
+
+
+def _grain(kernel: Kernel) -> int:
+    """Samples that a thread takes at least."""
+    return PIECE if kernel.operations * PIECE // kernel.lanes < SHARED_WORK else kernel.lanes
 
 
 def run_job(kernel: Kernel, plan: Plan, words: ctypes.Array[ctypes.c_int64], samples: int, owners: Any) -> None:
@@ -49,7 +54,8 @@ def run_job(kernel: Kernel, plan: Plan, words: ctypes.Array[ctypes.c_int64], sam
 
     Threads share them in pieces, about thirty for each, so that all finish at about the same time.
     """
-    piece = samples if plan.threads == 1 else -(-samples // (32 * plan.threads * PIECE)) * PIECE
+    grain = _grain(kernel)
+    piece = samples if plan.threads == 1 else -(-samples // (32 * plan.threads * grain)) * grain
     entry, size = kernel.batch_entry, kernel.batch_scratch
     share = share_batch()
     if plan.one_by_one:

@@ -23,6 +23,9 @@ from catena.trace.graph import LEAF, Operand, live
 WORDS = ("constants", "parents", "classes", "q_start", "v_start", "links", "nq", "nv")
 """The words of the context; the last three are numbers, the others addresses."""
 
+CARRIED_TWICE = 8
+"""So many numbers may go from link to link for two samples in turn; of more, there are not enough registers."""
+
 
 @dataclass
 class Layout:
@@ -55,7 +58,8 @@ def rolled_ir(
 
     Inputs that are ``shared`` have one row for all samples of a batch, and are not spread over lanes in memory.
     """
-    lanes = target.lanes(dtype) * (2 if shared else 1)  # two registers at a time: a chain is bound by latency
+    few = max([len(loop.start) for loop in program.loops], default=0) <= CARRIED_TWICE
+    lanes = target.lanes(dtype) * (2 if shared and few else 1)  # two registers at a time: a chain is bound by latency
     sweeps = {W: _Sweeps(program, inputs, outputs, layout, target, dtype, W, shared) for W in sorted({1, lanes})}
     arrays = [*inputs.values(), *outputs.values()]
     spread = [k for name, k in inputs.items() if name not in shared] + list(outputs.values())
@@ -137,7 +141,8 @@ class _Sweeps:
                 value = self._load(self._at("%fields", str(self.program.slots[slot])))
                 self._store(self._at(f"%out.{name}", str(i)), value)
         w.put("ret void")
-        return w.function(f"internal void @sweeps{self.W}(ptr noalias %context, {pointers}, ptr noalias %fields)")
+        head = f"internal void @sweeps{self.W}(ptr noalias %context, {pointers}, ptr noalias %fields)"
+        return w.function(head, self.align)
 
     def _at(self, base: str, index: str, element: str | None = None) -> str:
         return self.w.new(f"getelementptr inbounds {element or self.T}, ptr {base}, i64 {index}")
