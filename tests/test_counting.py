@@ -9,7 +9,7 @@ import pytest
 from tests.mechanisms import ALL
 
 import catena
-from catena.algorithms import udu
+from catena.algorithms import point_mass, udu
 from catena.counting import SAHA, Cost, Formula, count, count_general, crossover, table
 from catena.errors import UnknownNameError
 from catena.functions import function_named
@@ -87,11 +87,12 @@ def test_count_of_a_robot() -> None:
 
 
 def test_count_of_fixman_s_partition() -> None:
-    """Both forms are known by name; points of a plane take far less than bodies in space."""
+    """Points of a plane take far less than bodies in space, which are known by name."""
     planar = catena.planar_chain(np.ones(5), np.ones(5))
     rods = catena.rod_chain(5, radius=0.1)
-    for what in ("forward_dynamics", "solve", "log_determinant"):
-        assert count(planar, f"{what}/point_mass").total < count(rods, f"{what}/fixman").total / 4
+    for of_points in (point_mass.POINT_MASS, point_mass.SOLVE, point_mass.LOG_DETERMINANT):
+        of_bodies = of_points.name.replace("point_mass", "fixman")
+        assert count(planar, of_points).total < count(rods, of_bodies).total / 4
     assert count(rods, "solve/fixman").total < count(rods, "forward_dynamics/fixman").total
 
 

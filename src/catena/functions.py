@@ -13,7 +13,6 @@ from catena.algorithms import (
     fixman,
     fixman_determinant,
     newton_euler,
-    point_mass,
     reverse_gaussian_elimination,
     udu,
 )
@@ -78,16 +77,7 @@ _UDU = (
     udu.UT_TIMES,
     udu.UT_SOLVE,
 )
-_FIXMAN = (
-    fixman.FIXMAN,
-    fixman.SOLVE,
-    fixman.REACTIONS,
-    fixman_determinant.LOG_DETERMINANT,
-    point_mass.POINT_MASS,
-    point_mass.SOLVE,
-    point_mass.TENSIONS,
-    point_mass.LOG_DETERMINANT,
-)
+_FIXMAN = (fixman.FIXMAN, fixman.SOLVE, fixman.REACTIONS, fixman_determinant.LOG_DETERMINANT)
 
 FUNCTIONS: Mapping[str, Function] = {
     **{f"forward_dynamics/{method}": function for method, function in FORWARD_DYNAMICS.items()},
@@ -96,8 +86,7 @@ FUNCTIONS: Mapping[str, Function] = {
 }
 """What can be counted or evaluated on any scalar, by name; "forward_dynamics/METHOD" for each method.
 
-Which form of Fixman's partition serves a robot is found out by :mod:`catena.fixman.method`: "fixman" here is the one
-for rigid bodies, "point_mass" the one for planar chains of point masses.
+"fixman" is Fixman's partition in the form for rigid bodies; those for point masses are wrong for other robots.
 """
 
 

@@ -205,7 +205,7 @@ def test_inverse_and_operational_inertia(file: Path, base: str) -> None:
     names = some_frames(robot)
     places = [place_of(robot, name, "mixed", kinematics.UnrolledPlace) for name in names]
     J = np.concatenate([theirs.jacobian(name, "mixed") for name in names])
-    function = inverse_matrix.of_frames(inverse_matrix.mobility, "test", places, False, "m,m")
+    function = inverse_matrix.of_frames(inverse_matrix.mobility, "test", places, False, {"mobility": "m,m"})
     close(ask(robot, function, q=q), J @ found @ J.T)
 
 
