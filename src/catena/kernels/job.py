@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import ctypes
+import threading
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from catena.kernels.runtime import finish, share_batch, share_single
+from catena.kernels.runtime import finish, help_along, share
 from catena.kernels.scratch import borrow, give_back
 from catena.kernels.share_ir import JOB_WORDS, UNHEARD
 from catena.kernels.threads import bell_address, get_threads, run_shared
@@ -52,22 +53,25 @@ def _grain(kernel: Kernel) -> int:
 def run_job(kernel: Kernel, plan: Plan, words: ctypes.Array[ctypes.c_int64], samples: int, owners: Any) -> None:
     """Compute samples whose rows, strides and results are in ``words``; ``owners`` keep that memory alive.
 
-    Threads share them in pieces, about thirty for each, so that all finish at about the same time.
+    Threads share them in pieces, about sixteen for each, so that all finish at about the same time.
     """
     grain = _grain(kernel)
-    piece = samples if plan.threads == 1 else -(-samples // (32 * plan.threads * grain)) * grain
+    piece = samples if plan.threads == 1 else -(-samples // (16 * plan.threads * grain)) * grain
     entry, size = kernel.batch_entry, kernel.batch_scratch
-    share = share_batch()
+    way = "share_batch"
     if plan.one_by_one:
-        entry, size, share = kernel.single_entry, kernel.single_scratch, share_single()
+        entry, size, way = kernel.single_entry, kernel.single_scratch, "share_single"
     shape = len(kernel.inputs), len(kernel.outputs), kernel.dtype.itemsize
     bell = bell_address() if plan.threads > 1 else ctypes.addressof(words) + 8 * UNHEARD
     words[:11] = [entry, kernel.context_address, 0, samples, piece, *shape, kernel.widths_address, 0, bell]
 
+    caller = threading.get_ident()
+
     def work(owners: Any = owners) -> None:  # a thread that is still working holds them, whatever becomes of the call
         scratch = borrow(size)
         try:
-            share(ctypes.addressof(words), scratch.address)
+            run = share(way) if threading.get_ident() == caller else help_along(way)
+            run(ctypes.addressof(words), scratch.address)
         finally:
             give_back(scratch)
 

@@ -23,6 +23,9 @@ from catena.kernels.share_ir import SHARE_IR
 
 Share = Callable[[int, int], None]
 
+LISTENING = 200
+"""How often a helper looks for a next job, some 0.3 µs each time, before it falls asleep: waking takes longer."""
+
 
 @functools.cache
 def runtime_module() -> Module:
@@ -32,15 +35,13 @@ def runtime_module() -> Module:
 
 
 @functools.cache
-def share_batch() -> Share:
-    """``share(job, scratch)``: run pieces of a job through ``batch`` until none is left, without the GIL."""
-    return _share("share_batch")
+def share(name: str) -> Share:
+    """``share(job, scratch)``: run pieces of a job until none is left, without the GIL.
 
-
-@functools.cache
-def share_single() -> Share:
-    """``share(job, scratch)``: the same through ``single``, sample by sample, where memory is short."""
-    return _share("share_single")
+    ``name`` is "share_batch", or "share_single" for sample by sample, where memory is short.
+    """
+    prototype = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)
+    return prototype(runtime_module().address(name))
 
 
 @functools.cache
@@ -53,21 +54,17 @@ def finish() -> Callable[[int], None] | None:
 
 
 @functools.cache
-def listen() -> Callable[[int, int, int], None] | None:
-    """``listen(bell, heard, times)``: wait, without the GIL, until a bell is rung; None where there is no way."""
-    if (way := _way_to_let_others_run()) is None:
-        return None
-    words = ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64, ctypes.c_void_p
-    wait = ctypes.CFUNCTYPE(None, *words)(runtime_module().address("listen"))
-    return lambda bell, heard, times: wait(bell, heard, times, way)
+def help_along(name: str) -> Share:
+    """``share(job, scratch)`` for a helper, which then listens for the next job for a while, still without the GIL."""
+    way, shared = _way_to_let_others_run(), runtime_module().address(name)
+    if way is None:
+        return share(name)
+    words = ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64, ctypes.c_void_p
+    helping = ctypes.CFUNCTYPE(None, *words)(runtime_module().address("help"))
+    return lambda job, scratch: helping(shared, job, scratch, LISTENING, way)
 
 
 def _way_to_let_others_run() -> int | None:
     """The address of a function that gives the processor to another thread, if one is waiting for it."""
     function = getattr(ctypes.CDLL(None), "sched_yield", None) if os.name == "posix" else None
     return None if function is None else ctypes.cast(function, ctypes.c_void_p).value
-
-
-def _share(name: str) -> Share:
-    prototype = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)
-    return prototype(runtime_module().address(name))

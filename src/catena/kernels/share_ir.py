@@ -89,9 +89,13 @@ end:
   ret void
 }}
 
-; wait until the bell has been rung since it was at ``heard``, but look no more than ``times``
-define dso_local void @listen(ptr %bell, i64 %heard, i64 %times, ptr %yield) #0 {{
+; ``share`` a job as a helper does, then wait until a bell is rung, but look no more than ``times``: the caller rings it
+; after it has let go of the GIL, so that the helper need not wait for that
+define dso_local void @help(ptr %share, ptr %job, ptr %scratch, i64 %times, ptr %yield) #0 {{
 entry:
+{_load(10, "%bell", "ptr")}
+  call void %share(ptr %job, ptr %scratch)
+  %heard = load atomic i64, ptr %bell monotonic, align 8
   br label %look
 look:
   %i = phi i64 [0, %entry], [%i.next, %wait]

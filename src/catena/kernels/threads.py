@@ -1,6 +1,6 @@
 """Threads that share the work on a batch.
 
-Helpers are threads that sleep until there is a job, and listen for the next one for a while before they fall asleep. A
+Helpers are threads that sleep until there is a job; machine code listens for the next one before they fall asleep. A
 caller posts its job, works on it itself and, when nothing is left to take, waits for the pieces that helpers took: one
 that wakes too late finds the job closed.
 """
@@ -14,9 +14,6 @@ from collections.abc import Callable
 from queue import SimpleQueue
 
 from catena.errors import CatenaError
-
-LISTENING = 200
-"""How often a helper looks for a next job, some 0.3 µs each time, before it falls asleep: waking takes longer."""
 
 _chosen: int | None = None
 
@@ -122,23 +119,15 @@ class _Team:
         if self._size < helpers:
             with self._lock:
                 while self._size < helpers:
-                    threading.Thread(
-                        target=self._help, args=(self._jobs, self.bell), name="catena", daemon=True
-                    ).start()
+                    threading.Thread(target=self._help, args=(self._jobs,), name="catena", daemon=True).start()
                     self._size += 1
         for _ in range(helpers):
             self._jobs.put(job)
 
     @staticmethod
-    def _help(jobs: SimpleQueue[_Job], bell: ctypes.c_int64) -> None:
-        from catena.kernels.runtime import listen  # needs LLVM
-
-        wait = listen()
+    def _help(jobs: SimpleQueue[_Job]) -> None:
         while True:
             jobs.get().join_in()
-            heard = bell.value
-            if wait is not None and jobs.empty():
-                wait(ctypes.addressof(bell), heard, LISTENING)
 
 
 _team = _Team()
