@@ -12,8 +12,11 @@ from typing import Any
 
 import numpy as np
 
-LARGE = 2**25
+LARGE = 2**22
 """Arrays of so many bytes reuse memory. The C library does that itself for smaller ones."""
+
+LINE = 64
+"""Large arrays start at a multiple of so many bytes, so that they can be written past the caches."""
 
 KEPT = 2**28
 """Bytes that are kept at most for results to come."""
@@ -30,9 +33,9 @@ class _Spare:
         """A block of this size, an old one if there is one."""
         with self._lock:
             for i in reversed(range(len(self._blocks))):
-                if self._blocks[i].nbytes == size:
+                if self._blocks[i].nbytes == size + LINE:
                     return self._blocks.pop(i)
-        return np.empty(size, np.uint8)
+        return np.empty(size + LINE, np.uint8)
 
     def put(self, block: np.ndarray) -> None:
         """Keep a block; the oldest ones go if that is too much."""
@@ -50,8 +53,9 @@ class _Lent:
 
     def __init__(self, shape: tuple[int, ...], dtype: np.dtype[Any], size: int) -> None:
         self._spare, self._block = _spare, _spare.take(size)
-        address = int(self._block.ctypes.data), False
-        self.__array_interface__ = {"version": 3, "shape": shape, "typestr": dtype.str, "data": address}
+        address = int(self._block.ctypes.data)
+        data = address + -address % LINE, False
+        self.__array_interface__ = {"version": 3, "shape": shape, "typestr": dtype.str, "data": data}
 
     def __del__(self) -> None:
         self._spare.put(self._block)

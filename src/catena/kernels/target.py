@@ -44,6 +44,11 @@ class Target:
         return self.assembly and self.triple.startswith("x86_64") and self._has("avx", "fma")
 
     @property
+    def streams(self) -> bool:
+        """Whether :mod:`catena.kernels.streaming` knows how to write past the caches."""
+        return self.triple.startswith("x86_64") and self._has("avx")
+
+    @property
     def registers(self) -> int:
         """How many vector registers there are."""
         return 32 if self._arm or self._has(*AVX512) else 16

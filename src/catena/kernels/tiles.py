@@ -16,16 +16,19 @@ from catena.kernels.emit import Writer
 from catena.kernels.entries import BATCH, pointers, strides
 from catena.kernels.loops import Counted
 from catena.kernels.straight import Straight, Task
-from catena.kernels.transposition import gather_some, scatter_from, transpose, transposing_functions
+from catena.kernels.streaming import FENCE, stream_from, streaming_functions
+from catena.kernels.transposition import INLINE, gather_some, scatter_from, transpose, transposing_functions
 
 PART = 120
 """About how many operations make a part."""
-TILE_BYTES, TILE_BLOCKS = 2**16, 8
-"""A tile has no more blocks than these allow, but at least two."""
+TILE_BYTES, TILE_BLOCKS, WIDE_TILE_BLOCKS = 2**16, 8, 4
+"""A tile has no more blocks than these allow, fewer where results are written past the caches, but at least two."""
 LINE, AHEAD = 64, 2**15
 """Bytes of a cache line, and the largest piece of an array that is called into the cache."""
 SCATTERED = 4096
 """Results of up to so many components are written by straight code."""
+STREAMED = 2**23
+"""From so many bytes of a result on, wide rows are written past the caches."""
 
 
 class _Array(NamedTuple):
@@ -55,7 +58,8 @@ class Tiled(Straight):
     @property
     def blocks(self) -> int:
         """How many blocks a tile has."""
-        return max(2, min(TILE_BLOCKS, TILE_BYTES // (self.slots * self.lanes.size)))
+        most = WIDE_TILE_BLOCKS if any(map(self._streamed, self.task.outputs)) else TILE_BLOCKS
+        return max(2, min(most, TILE_BYTES // (self.slots * self.lanes.size)))
 
     @property
     def bytes(self) -> int:
@@ -102,7 +106,8 @@ class Tiled(Straight):
         blocks = w.new(f"select i1 {over}, i64 {self.blocks}, i64 {blocks}")
         self._transpose(w, "gather", tiles.i, blocks, inputs, self._gather)
         following = w.new(f"add i64 {tiles.i}, {self.blocks * W}")
-        ahead = self._lines(w, following, inputs, 0) + self._lines(w, tiles.i, outputs, 1)
+        narrow = [array for array in outputs if not self._streamed(array.width)]
+        ahead = self._lines(w, following, inputs, 0) + self._lines(w, tiles.i, narrow, 1)
         for part in range(parts):
             w.put(f"call void @part{part}(ptr %scratch, i64 {blocks})")
             for start, offset, writes in ahead[part::parts]:
@@ -110,6 +115,8 @@ class Tiled(Straight):
                 w.put(f"call void @llvm.prefetch.p0(ptr {line}, i32 {writes}, i32 3, i32 1)")
         self._transpose(w, "scatter", tiles.i, blocks, outputs, self._scatter)
         tiles.close()
+        if any(map(self._streamed, self.task.outputs)):
+            w.put(FENCE)
         w.put("ret void")
         return w.function(BATCH)
 
@@ -146,10 +153,39 @@ class Tiled(Straight):
     def _scatter(self, w: Writer, array: _Array, sample: str, base: str) -> None:
         if self.scattered:
             name = f"scatter{len(self._scattering)}"
+            streamed = self._streamed(array.width)
+            if streamed:
+                self._stream_if_large(w, name, array, sample, base)
             self._scattering += scatter_from(w, name, self.lanes, array.rows, sample, "%stop", base, array.components)
+            if streamed:
+                w.put(f"br label %{name}.written")
+                w.label(f"{name}.written")
             return
         block = self.at(w, base, array.place)
         transpose(w, "scatter", self.lanes, array.rows, sample, "%stop", array.stride, block, str(array.width))
+
+    def _streamed(self, width: int) -> bool:
+        """Whether rows of an output are so wide that they are worth writing past the caches."""
+        return self.scattered and width > INLINE * self.lanes.W and self.task.target.streams
+
+    def _stream_if_large(self, w: Writer, name: str, array: _Array, sample: str, base: str) -> None:
+        """Write a whole block past the caches if the result is large and aligned; else go on, at ``name.plain``."""
+        offset = w.new(f"mul i64 {sample}, {array.width}")
+        row = w.new(f"getelementptr {self.lanes.scalar}, ptr {array.rows}, i64 {offset}")
+        odd = w.new(f"and i64 {w.new(f'ptrtoint ptr {row} to i64')}, {self.lanes.size - 1}")
+        end = w.new(f"add i64 {sample}, {self.lanes.W}")
+        tests = [
+            w.new(f"icmp eq i64 {odd}, 0"),
+            w.new(f"icmp sle i64 {end}, %stop"),
+            w.new(f"icmp sge i64 %stop, {STREAMED // (array.width * self.lanes.dtype.itemsize)}"),
+        ]
+        both = w.new(f"and i1 {tests[0]}, {tests[1]}")
+        w.put(f"br i1 {w.new(f'and i1 {both}, {tests[2]}')}, label %{name}.streamed, label %{name}.plain")
+        w.label(f"{name}.streamed")
+        stream_from(w, f"{name}.stream", self.lanes, row, base, array.components)
+        self._scattering += streaming_functions(f"{name}.stream", self.lanes, array.components)
+        w.put(f"br label %{name}.written")
+        w.label(f"{name}.plain")
 
     def _lines(self, w: Writer, sample: str, arrays: Sequence[_Array], writes: int) -> list[tuple[str, int, int]]:
         """Cache lines of a tile's rows, if these follow each other: where to count from, offset, whether to write."""

@@ -88,16 +88,19 @@ def _value(w: Writer, lanes: Lanes, block: str, place: int | float) -> str:
     return w.new(f"load {lanes.type}, ptr {at}, align {lanes.size}")
 
 
+def square(w: Writer, lanes: Lanes, block: str, places: Sequence[int | float], i: int) -> list[str]:
+    """W components from number i on, of every row."""
+    chosen = places[i : i + lanes.W]
+    if all(isinstance(place, float) for place in chosen):
+        return [lanes.numbers([float(x) for x in chosen])] * lanes.W
+    return _transposed(w, [_value(w, lanes, block, place) for place in chosen], lanes)
+
+
 def _store_square(
     w: Writer, lanes: Lanes, rows: Sequence[str], i: int, block: str, places: Sequence[int | float]
 ) -> None:
     """The components from number i on, as many as there are rows."""
-    chosen = places[i : i + lanes.W]
-    if all(isinstance(place, float) for place in chosen):
-        in_rows = [lanes.numbers([float(x) for x in chosen])] * lanes.W
-    else:
-        in_rows = _transposed(w, [_value(w, lanes, block, place) for place in chosen], lanes)
-    for row, x in zip(rows, in_rows, strict=True):
+    for row, x in zip(rows, square(w, lanes, block, places, i), strict=True):
         w.put(f"store {lanes.type} {x}, ptr {_component(w, lanes, row, str(i))}, align {lanes.dtype.itemsize}")
 
 
@@ -199,11 +202,12 @@ def _transposed(w: Writer, rows: Sequence[str], lanes: Lanes) -> list[str]:
         for i in range(lanes.W):
             if not i & step:
                 x, y = values[i], values[i + step]
-                values[i], values[i + step] = (_shuffle(w, lanes, x, y, mask) for mask in (upper, lower))
+                values[i], values[i + step] = (shuffle(w, lanes, x, y, mask) for mask in (upper, lower))
         step *= 2
     return values
 
 
-def _shuffle(w: Writer, lanes: Lanes, x: str, y: str, mask: Sequence[int]) -> str:
+def shuffle(w: Writer, lanes: Lanes, x: str, y: str, mask: Sequence[int]) -> str:
+    """A vector of numbers out of two, by their places in both."""
     T, indices = lanes.type, ", ".join(f"i32 {j}" for j in mask)
     return w.new(f"shufflevector {T} {x}, {T} {y}, <{lanes.W} x i32> <{indices}>")

@@ -10,6 +10,7 @@ import numpy as np
 from catena.kernels.elementary import HELPERS_IR, elementary_ir
 from catena.kernels.program import read
 from catena.kernels.straight import Single, Straight, Task
+from catena.kernels.streaming import METADATA
 from catena.kernels.target import Target
 from catena.kernels.tiles import Tiled
 from catena.trace.fuse import fuse
@@ -37,4 +38,4 @@ def unrolled_ir(
         f"@operations = dso_local constant i64 {max(1, sum(map(len, stages)))}",
         f"@scratch_bytes = dso_local constant [4 x i64] [{sizes}]",
     ]
-    return "\n".join([*sorted(declarations), *constants, *elementary, *texts, ""])
+    return "\n".join([*sorted(declarations), *constants, *elementary, *texts, METADATA, ""])
