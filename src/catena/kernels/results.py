@@ -12,11 +12,13 @@ from typing import Any
 
 import numpy as np
 
+from catena.kernels.streaming import OFFSET
+
 LARGE = 2**22
 """Arrays of so many bytes reuse memory. The C library does that itself for smaller ones."""
 
 LINE = 64
-"""Large arrays start at a multiple of so many bytes, so that they can be written past the caches."""
+"""Large arrays start 16 bytes after a multiple of this, so that they can be written past the caches."""
 
 KEPT = 2**28
 """Bytes that are kept at most for results to come."""
@@ -54,7 +56,7 @@ class _Lent:
     def __init__(self, shape: tuple[int, ...], dtype: np.dtype[Any], size: int) -> None:
         self._spare, self._block = _spare, _spare.take(size)
         address = int(self._block.ctypes.data)
-        data = address + -address % LINE, False
+        data = address + (OFFSET - address) % LINE, False
         self.__array_interface__ = {"version": 3, "shape": shape, "typestr": dtype.str, "data": data}
 
     def __del__(self) -> None:

@@ -1,8 +1,10 @@
 """Wide results written past the caches: stores that do not fetch the line they write to, for batches beyond the caches.
 
-Such stores must be aligned to the size of a register, and rows need not be. But the W rows of a block follow each
-other, so the block as a whole is aligned if the array is, and consists of whole registers. Most of them lie in one row,
-at a distance from its start that differs from row to row; the others hold the end of one row and the start of the next.
+Such stores must be aligned to the size of a register, and rows need not be. But the W rows of a block follow each other
+and fill whole registers, so that all blocks start at the same distance from such a place if one does. Large arrays of
+the C library do so :data:`OFFSET` bytes after it, and so do ours. Most registers lie in one row, at a distance from its
+start that differs from row to row; others hold the end of one row and the start of the next; and the block begins and
+ends with parts of registers.
 """
 
 from __future__ import annotations
@@ -11,6 +13,9 @@ from collections.abc import Sequence
 
 from catena.kernels.emit import Lanes, Writer
 from catena.kernels.transposition import INLINE, shuffle, square
+
+OFFSET = 16
+"""Where arrays that are written like this start, in bytes after a multiple of a register's size."""
 
 FENCE = 'call void asm sideeffect "sfence", "~{memory}"()'
 """After the last such store: now others may see what was written."""
@@ -37,15 +42,18 @@ def stream_from(w: Writer, name: str, lanes: Lanes, rows: str, block: str, place
 def _function(name: str, lanes: Lanes, places: Sequence[int | float], first: int, last: int) -> str:
     """Registers number ``first`` to ``last - 1`` of each row; the first function writes those between rows as well."""
     rows, W, width = _Rows(lanes, places), lanes.W, len(places)
+    offset = OFFSET // lanes.dtype.itemsize
     for i in range(first, last):
         for row in range(W):
-            start = -(row * width) % W + i * W
+            start = -(row * width + offset) % W + i * W
             if start + W <= width:
                 rows.store(row * width + start, rows.components(row, start))
-    for row in range(1, W if first == 0 else 0):
-        before = row * width % W
-        if before:
-            rows.store(row * width - before, rows.joined(row, before))
+    if first == 0:
+        for row in range(1, W):
+            if before := (row * width + offset) % W:
+                rows.store(row * width - before, rows.joined(row, before))
+        rows.store_part(0, rows.components(0, 0), 0, W - offset)
+        rows.store_part(W * width - offset, rows.components(W - 1, width - W), W - offset, offset)
     rows.w.put("ret void")
     return rows.w.function(f"internal void @{name}(ptr %rows, ptr %block)")
 
@@ -80,6 +88,16 @@ class _Rows:
         """Write a register at a distance from the start of the first row."""
         place = self.w.new(f"getelementptr {self._lanes.scalar}, ptr %rows, i64 {at}")
         self.w.put(f"store {self._lanes.type} {value}, ptr {place}, align {self._lanes.size}, !nontemporal !0")
+
+    def store_part(self, at: int, value: str, start: int, count: int) -> None:
+        """Write some numbers of a register, 16 bytes at a time."""
+        lanes = Lanes(self._lanes.dtype, OFFSET // self._lanes.dtype.itemsize)
+        for i in range(0, count, lanes.W):
+            mask = ", ".join(f"i32 {start + i + j}" for j in range(lanes.W))
+            vectors = f"{self._lanes.type} {value}, {self._lanes.type} poison"
+            part = self.w.new(f"shufflevector {vectors}, <{lanes.W} x i32> <{mask}>")
+            place = self.w.new(f"getelementptr {lanes.scalar}, ptr %rows, i64 {at + i}")
+            self.w.put(f"store {lanes.type} {part}, ptr {place}, align {OFFSET}, !nontemporal !0")
 
     def _square(self, start: int) -> list[str]:
         if start not in self._squares:

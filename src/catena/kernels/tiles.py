@@ -16,7 +16,7 @@ from catena.kernels.emit import Writer
 from catena.kernels.entries import BATCH, pointers, strides
 from catena.kernels.loops import Counted
 from catena.kernels.straight import Straight, Task
-from catena.kernels.streaming import FENCE, stream_from, streaming_functions
+from catena.kernels.streaming import FENCE, OFFSET, stream_from, streaming_functions
 from catena.kernels.transposition import INLINE, gather_some, scatter_from, transpose, transposing_functions
 
 PART = 120
@@ -169,13 +169,13 @@ class Tiled(Straight):
         return self.scattered and width > INLINE * self.lanes.W and self.task.target.streams
 
     def _stream_if_large(self, w: Writer, name: str, array: _Array, sample: str, base: str) -> None:
-        """Write a whole block past the caches if the result is large and aligned; else go on, at ``name.plain``."""
+        """Write a whole block past the caches if the result is large and well placed; else go on, at ``name.plain``."""
         offset = w.new(f"mul i64 {sample}, {array.width}")
         row = w.new(f"getelementptr {self.lanes.scalar}, ptr {array.rows}, i64 {offset}")
         odd = w.new(f"and i64 {w.new(f'ptrtoint ptr {row} to i64')}, {self.lanes.size - 1}")
         end = w.new(f"add i64 {sample}, {self.lanes.W}")
         tests = [
-            w.new(f"icmp eq i64 {odd}, 0"),
+            w.new(f"icmp eq i64 {odd}, {OFFSET}"),
             w.new(f"icmp sle i64 {end}, %stop"),
             w.new(f"icmp sge i64 %stop, {STREAMED // (array.width * self.lanes.dtype.itemsize)}"),
         ]
