@@ -38,6 +38,7 @@ def test_the_same_whatever_the_width_and_the_start(monkeypatch, dtype):
         expected = kernel({"x": 5}, {"y": mixed(width)}, target, dtype)(x)
         with monkeypatch.context() as forced:
             forced.setattr(tiles, "STREAMED", 0)
+            forced.setattr(tiles, "WIDE", 0)
             streaming = kernel({"x": 5}, {"y": mixed(width)}, target, dtype)
         for odd in (0, 1, 16 // np.dtype(dtype).itemsize):
             memory, out = placed(expected.shape, dtype, odd)

@@ -17,7 +17,7 @@ from catena.kernels.entries import BATCH, pointers, strides
 from catena.kernels.loops import Counted
 from catena.kernels.straight import Straight, Task
 from catena.kernels.streaming import FENCE, OFFSET, stream_from, streaming_functions
-from catena.kernels.transposition import INLINE, gather_some, scatter_from, transpose, transposing_functions
+from catena.kernels.transposition import gather_some, scatter_from, transpose, transposing_functions
 
 PART = 120
 """About how many operations make a part."""
@@ -27,8 +27,8 @@ LINE, AHEAD = 64, 2**15
 """Bytes of a cache line, and the largest piece of an array that is called into the cache."""
 SCATTERED = 4096
 """Results of up to so many components are written by straight code."""
-STREAMED = 2**23
-"""From so many bytes of a result on, wide rows are written past the caches."""
+WIDE, STREAMED = 2**10, 2**23
+"""Rows of so many bytes are written past the caches if the whole result has so many."""
 
 
 class _Array(NamedTuple):
@@ -166,7 +166,7 @@ class Tiled(Straight):
 
     def _streamed(self, width: int) -> bool:
         """Whether rows of an output are so wide that they are worth writing past the caches."""
-        return self.scattered and width > INLINE * self.lanes.W and self.task.target.streams
+        return self.scattered and width * self.lanes.dtype.itemsize >= WIDE and self.task.target.streams
 
     def _stream_if_large(self, w: Writer, name: str, array: _Array, sample: str, base: str) -> None:
         """Write a whole block past the caches if the result is large and well placed; else go on, at ``name.plain``."""
