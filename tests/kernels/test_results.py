@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import gc
+import os
+import signal
+import threading
+import time
 
 import numpy as np
 import pytest
@@ -64,3 +68,30 @@ def test_no_more_is_kept_than_agreed():
 @pytest.mark.parametrize("shape", [(100,), (2000,)], ids=["small", "huge"])
 def test_other_arrays_are_ordinary(shape):
     assert new_result(shape, F8).base is None
+
+
+@pytest.mark.filterwarnings("ignore:.*multi-threaded.*:DeprecationWarning")
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+def test_a_forked_child_is_not_locked_out():
+    holds, release = threading.Event(), threading.Event()
+
+    def hold():
+        with results._spare._lock:
+            holds.set()
+            release.wait(30)
+
+    holder = threading.Thread(target=hold)
+    holder.start()
+    assert holds.wait(30)
+    child = os.fork()
+    if not child:
+        new_result((20, 10), F8)
+        os._exit(17)
+    release.set()
+    holder.join()
+    deadline = time.monotonic() + 30
+    while not (ended := os.waitpid(child, os.WNOHANG))[0]:
+        if time.monotonic() > deadline:
+            os.kill(child, signal.SIGKILL)
+        time.sleep(0.01)
+    assert os.waitstatus_to_exitcode(ended[1]) == 17

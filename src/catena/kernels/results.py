@@ -7,6 +7,7 @@ which takes longer than computing the results does.
 from __future__ import annotations
 
 import math
+import os
 import threading
 from typing import Any
 
@@ -29,6 +30,10 @@ class _Spare:
 
     def __init__(self) -> None:
         self._blocks: list[np.ndarray] = []
+        self.unlock()
+
+    def unlock(self) -> None:
+        """A lock that nobody holds: in a forked child, another thread of the parent might hold it for ever."""
         self._lock = threading.RLock()  # a block may come back while another is being looked for, in the same thread
 
     def take(self, size: int) -> np.ndarray:
@@ -48,6 +53,9 @@ class _Spare:
 
 
 _spare = _Spare()
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=lambda: _spare.unlock())
 
 
 class _Lent:
