@@ -14,7 +14,7 @@ import weakref
 
 import numpy as np
 import pytest
-from tests.kernels.handmade import multiply_add_ir, square_ir
+from tests.kernels.handmade import Counting, multiply_add_ir, square_ir
 from tests.kernels.test_call import LAYOUTS, N, normal
 
 from catena.errors import ShapeError
@@ -24,21 +24,9 @@ from catena.kernels.call import Kernel
 from catena.kernels.call_ir import API
 from catena.kernels.compile import load, object_code
 from catena.kernels.fastcall import fast_call
-from catena.kernels.keyed import MOST, Keyed
 from catena.kernels.threads import set_threads
 
 pytestmark = pytest.mark.skipif(layout.python_api() is None, reason="the general path serves on this Python")
-
-
-class Counting:
-    """The general path, counting how often it is asked."""
-
-    def __init__(self, kernel):
-        self.kernel, self.calls = kernel, 0
-
-    def __call__(self, *arrays, **options):
-        self.calls += 1
-        return self.kernel(*arrays, **options)
 
 
 def ports(n: int = N):
@@ -159,98 +147,6 @@ def test_keywords_and_wrong_numbers_are_passed_on(fast, kernel, general):
     with pytest.raises(TypeError, match="3 arrays"):
         fast(*given, *given)
     assert general.calls == 4
-
-
-@pytest.fixture
-def scaled():
-    """A kernel with one result, and how often its general path is asked."""
-    kernel = Kernel("square", load(object_code(square_ir())), [Port("x", ())], [Port("y", ())])
-    general = Counting(kernel)
-    return fast_call(kernel, general), general
-
-
-@pytest.mark.parametrize("x", [np.array(3.0), np.arange(5.0), np.arange(0.0)], ids=["one", "some", "none"])
-def test_a_given_array_is_filled_at_once(scaled, x):
-    fast, general = scaled
-    memory = np.full(x.size + 2, -1.0)
-    out = memory[1:-1].reshape(x.shape)
-    count = sys.getrefcount(out)
-    assert fast(x, out=out) is out
-    np.testing.assert_array_equal(out, x**2)
-    assert (memory[0], memory[-1]) == (-1, -1)
-    assert sys.getrefcount(out) == count
-    assert general.calls == (x.size == 0)
-    np.testing.assert_array_equal(fast(x, out=None), x**2)
-
-
-def test_given_arrays_that_are_not_plain_are_passed_on(scaled):
-    fast, general = scaled
-    x, wide = np.arange(6.0), np.zeros(12)
-    assert fast(x, out=wide[::2]) is not None
-    np.testing.assert_array_equal(wide[::2], x**2)
-    for start in (0, 3, 5):
-        wide[3:9] = x
-        np.testing.assert_array_equal(fast(wide[3:9], out=wide[start : start + 6]), x**2)
-    assert general.calls == 4
-    frozen = np.zeros(6)
-    frozen.flags.writeable = False
-    for wrong in (frozen, np.zeros(5), np.zeros((6, 1)), np.zeros(6, np.float32), [0.0] * 6):
-        with pytest.raises(ShapeError, match="square: out"):
-            fast(x, out=wrong)
-    with pytest.raises(TypeError):
-        fast(x, out=np.zeros(6), other=1)
-    assert general.calls == 10
-
-
-def test_an_argument_picks_the_kernel(scaled):
-    fast, general = scaled
-    asked = []
-
-    def named(x, name, *, out=None, power=2):
-        """Something to the power of two."""
-        asked.append(name)
-        return np.asarray(x) ** power
-
-    keyed = Keyed(named, place=1, arguments=2)
-    key, other = "".join(["first", "name"]), "".join(["first", "name"])
-    x, out = np.arange(4.0), np.empty(4)
-    keyed.function(x, key)
-    keyed.add(key, fast)
-    keyed.add(key, fast)
-    assert asked == [key]
-    np.testing.assert_array_equal(keyed.function(x, key), x**2)
-    assert keyed.function(x, key, out=out) is out
-    np.testing.assert_array_equal(out, x**2)
-    np.testing.assert_array_equal(keyed.function(x.tolist(), key), x**2)
-    assert len(asked) == 1
-    assert general.calls == 1  # for the list
-    for call in (lambda: keyed.function(x, other), lambda: keyed.function(x, key, power=2)):
-        np.testing.assert_array_equal(call(), x**2)
-    np.testing.assert_array_equal(keyed.function(x, name=key), x**2)
-    with pytest.raises(TypeError):
-        keyed.function()
-    with pytest.raises(TypeError):
-        keyed.function(x, key, key)
-    assert len(asked) == 4
-    assert keyed.function.__doc__ == named.__doc__
-
-
-def test_more_values_than_are_served_at_once(scaled):
-    keyed = Keyed(lambda x, name: name, place=1, arguments=2)
-    names = [f"name {i}" for i in range(MOST + 3)]
-    for name in names:
-        keyed.add(name, scaled[0])
-    x = np.arange(3.0)
-    for name in names[:MOST]:
-        np.testing.assert_array_equal(keyed.function(x, name), x**2)
-    assert [keyed.function(x, name) for name in names[MOST:]] == names[MOST:]
-
-
-def test_a_key_is_no_shortcut_to_functions_of_other_kinds():
-    keyed = Keyed(lambda x, name: "general", place=1, arguments=2)
-    keyed.add("key", lambda x: "other")
-    keyed.add("key", [].append)
-    assert keyed.function(np.ones(1), "key") == "general"
 
 
 @pytest.mark.parametrize("wrong", [np.ones(N - 1), np.ones((N, 1)), np.ones(N) * 1j, None, "x", np.float64(1)])

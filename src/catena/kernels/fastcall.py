@@ -57,13 +57,13 @@ def built_in(entry: str, general: Callable[..., Any], name: str, descriptor: np.
     """The emitted code at an entry point as a function that looks like ``general``; ``kept`` lives as long as it."""
     name = getattr(general, "__name__", name)
     method = _MethodDef(name.encode(), _entry(entry), _FASTCALL_KEYWORDS, _documentation(name, general))
-    owner = _Call((descriptor, name, general, method, runtime_module(), *kept))
+    owner = Call((descriptor, name, general, method, runtime_module(), *kept))
     new = ctypes.pythonapi.PyCFunction_NewEx
     new.restype, new.argtypes = ctypes.py_object, (ctypes.c_void_p, ctypes.py_object, ctypes.py_object)
     return new(ctypes.addressof(method), owner, getattr(general, "__module__", None))
 
 
-class _Call(tuple[Any, ...]):
+class Call(tuple[Any, ...]):
     """What a built-in function needs to stay alive; its descriptor comes first."""
 
     __slots__ = ()

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from catena.kernels.fastcall import built_in
+from catena.kernels.fastcall import Call, built_in
 from catena.kernels.keyed_ir import FIRST_ENTRY
 from catena.kernels.layout import python_api
 
@@ -33,11 +33,7 @@ class Keyed:
     def add(self, key: object, call: Callable[..., Any]) -> None:
         """Have calls with this very object go to ``call``, a function of the other arguments made by fast_call."""
         inner, count = getattr(call, "__self__", None), len(self._kept)
-        if (
-            type(inner).__module__ != built_in.__module__
-            or count == MOST
-            or any(known is key for known, _ in self._kept)
-        ):
+        if not isinstance(inner, Call) or count == MOST or any(known is key for known, _ in self._kept):
             return
         self._kept.append((key, call))
         self._table[FIRST_ENTRY + 2 * count : FIRST_ENTRY + 2 * count + 2] = id(key), id(inner)

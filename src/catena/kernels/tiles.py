@@ -166,7 +166,8 @@ class Tiled(Straight):
 
     def _streamed(self, width: int) -> bool:
         """Whether rows of an output are so wide that they are worth writing past the caches."""
-        return self.scattered and width * self.lanes.dtype.itemsize >= WIDE and self.task.target.streams
+        wide = self.scattered and width * self.lanes.dtype.itemsize >= WIDE
+        return wide and self.task.target.streams and self.lanes.size > OFFSET
 
     def _stream_if_large(self, w: Writer, name: str, array: _Array, sample: str, base: str) -> None:
         """Write a whole block past the caches if the result is large and well placed; else go on, at ``name.plain``."""
