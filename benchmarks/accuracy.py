@@ -19,8 +19,8 @@ import pinocchio as pin
 from timing import table
 
 import catena
-from catena import engine
-from catena.functions import FORWARD_DYNAMICS, INVERSE_DYNAMICS, MASS_MATRIX
+from catena.functions import engine
+from catena.functions.catalogue import FORWARD_DYNAMICS, INVERSE_DYNAMICS, MASS_MATRIX
 from catena.model.singular import unheld_leaves
 from peers import urdf
 

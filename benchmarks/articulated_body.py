@@ -13,7 +13,7 @@ import casadi as ca
 import numpy as np
 
 from catena.model.joints import BY_NAME
-from catena.model.lowered import Lowered
+from catena.model.lowering.lowered import Lowered
 
 
 @dataclass
@@ -66,7 +66,7 @@ def constants(model: Lowered, link: int) -> dict[str, float]:
 
 
 def steps(k: dict[str, float], slides: bool, q: Any) -> list[Step]:
-    """From a link's frame to its parent's; see :mod:`catena.model.placement` for the numbers k."""
+    """From a link's frame to its parent's; see :mod:`catena.model.lowering.placement` for the numbers k."""
     c, s = ca.cos(q), ca.sin(q)
     if slides:
         c, s = k["cp"], k["sp"]

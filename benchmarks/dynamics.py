@@ -20,8 +20,8 @@ import pinocchio as pin
 from timing import best, table
 
 import catena
-from catena import engine
-from catena.functions import MASS_MATRIX
+from catena.functions import engine
+from catena.functions.catalogue import MASS_MATRIX
 from peers import Pair
 
 

@@ -18,16 +18,16 @@ from loglog import plot
 from timing import best, table
 
 import catena
-from catena import engine
 from catena.algorithms import determinant, fixman, fixman_determinant, innovations, point_mass
-from catena.asking import quick
 from catena.fixman.parallel_chain import SHORT, TOGETHER, solve_in_pieces
 from catena.fixman.planar_point_masses import planar_blocks
+from catena.functions import engine
+from catena.functions.asking import quick
 
 SIZES = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 100, 200, 500, 1000, 2000)
 
 
-def kernel(robot: catena.Robot, function: catena.kinds.Function) -> engine.Kernel:
+def kernel(robot: catena.Robot, function: catena.functions.function.Function) -> engine.Kernel:
     return engine.kernel(robot, function, shape="rolled")
 
 

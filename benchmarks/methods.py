@@ -14,11 +14,11 @@ import numpy as np
 from timing import best, table
 
 import catena
-from catena import engine
 from catena.algorithms.forward_dynamics import FD3, METHODS
 from catena.algorithms.two_sweep import TWO_SWEEP
-from catena.engine import lowered_for, trace
-from catena.kinds import Function
+from catena.functions import engine
+from catena.functions.engine import lowered_for, trace
+from catena.functions.function import Function
 from catena.trace.graph import live
 from peers import Pair
 

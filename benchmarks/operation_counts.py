@@ -10,7 +10,7 @@ from pathlib import Path
 
 from loglog import plot
 
-from catena.counting import SAHA, START, crossover, table
+from catena.functions.count import SAHA, START, crossover, table
 
 LINKS = [4, 5, 6, 7, 8, 9, 10, 12, 14, 17, 20, 25, 30, 40, 50, 65, 80, 100]
 

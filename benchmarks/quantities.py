@@ -20,7 +20,7 @@ import numpy as np
 import pinocchio as pin
 
 import catena
-from catena.kernels.threads import set_threads
+from catena.kernels.call.threads import set_threads
 
 DATA = Path(pin.__file__).parents[4] / "share" / "example-robot-data" / "robots"
 ROBOTS = {

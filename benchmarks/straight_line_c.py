@@ -27,7 +27,7 @@ from articulated_body import articulated_body
 from timing import best, table
 
 import catena
-from catena.model.lowered import lower
+from catena.model.lowering.lowered import lower
 from peers import Pair
 
 KINDS: dict[str, list[str]] = {"C": [], "C, vectors": ["-DLANES"]}

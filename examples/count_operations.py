@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import catena
 from catena import robots
-from catena.functions import FUNCTIONS
+from catena.functions.catalogue import FUNCTIONS
 
 
 def main() -> None:

@@ -12,22 +12,23 @@ import catena
 ROOT = Path(catena.__file__).parent
 OF_THE_PACKAGE = {"__version__", "__file__"}  # what a part may ask of the package itself
 
-# Each module or subpackage may import those in lines above its own, and itself. The dots are the modules that answer
-# a robot's questions, which are not listed: they may also import each other, as long as that goes one way.
+# Each part may import those in lines above its own, and itself. A part is a module or a folder of the package, or one
+# inside a folder that is named here, as "functions.catalogue" is. The dots are the parts that answer a robot's
+# questions, which are not listed: they may also import each other, as long as that goes one way.
 LAYERS = [
     {"errors", "trace", "version"},
     {"scalars"},
     {"spatial"},
-    {"kinds", "model", "robots"},
+    {"functions.function", "model", "robots"},
     {"sweeps"},
-    {"rolled", "linkwise"},
+    {"trace.recorder", "functions.linkwise", "arguments.arrays", "arguments.links"},
     {"algorithms"},
-    {"functions"},
+    {"functions.catalogue"},
     {"kernels"},
-    {"engine"},
-    {"..."},
+    {"functions"},
+    {"arguments", "..."},
     {"robot"},
-    {"load", "builder", "builders", "system", "simulate", "view"},
+    {"load", "build", "system", "simulate", "view"},
     {"__init__"},
     {"cli"},
 ]
@@ -39,8 +40,14 @@ def level(part: str) -> int:
     return LEVEL.get(part, LEVEL["..."])
 
 
+def part_named(words: list[str]) -> str:
+    """The part that a module belongs to, from the words of its name after "catena"."""
+    inner = ".".join(words[:2])
+    return inner if inner in LEVEL else words[0]
+
+
 def part_of(path: Path) -> str:
-    return path.relative_to(ROOT).parts[0].removesuffix(".py")
+    return part_named([word.removesuffix(".py") for word in path.relative_to(ROOT).parts])
 
 
 def for_types_only(node: ast.AST) -> bool:
@@ -68,7 +75,7 @@ def imported(source: str) -> Iterator[str]:
             modules = []
         for first, *rest in (module.split(".") for module in modules):
             if first == "catena" and rest and rest[0] not in OF_THE_PACKAGE:
-                yield rest[0] if rest[0] in PARTS else "__init__"
+                yield part_named(rest) if rest[0] in PARTS else "__init__"
     used = {
         node.attr for node in ast.walk(tree) if isinstance(node, ast.Attribute) and ast.unparse(node.value) == "catena"
     }

@@ -14,10 +14,10 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 import catena
-from catena import engine
 from catena.algorithms import coriolis, energy
-from catena.functions import BIAS, FORWARD_DYNAMICS, INVERSE_DYNAMICS, MASS_MATRIX
-from catena.kinds import Function
+from catena.functions import engine
+from catena.functions.catalogue import BIAS, FORWARD_DYNAMICS, INVERSE_DYNAMICS, MASS_MATRIX
+from catena.functions.function import Function
 from catena.model.joints import BY_NAME
 
 Array = NDArray[np.float64]

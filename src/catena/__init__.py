@@ -4,8 +4,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from catena import operators, robots
-from catena.builder import Builder
-from catena.builders import from_dh, planar_chain, point_mass_chain, random_tree, rod_chain
+from catena.build import Builder, from_dh, planar_chain, point_mass_chain, random_tree, rod_chain
 from catena.errors import (
     CatenaError,
     LoadError,
@@ -16,7 +15,7 @@ from catena.errors import (
     UnsupportedError,
 )
 from catena.fixman.potential import fixman_potential
-from catena.kernels.threads import get_threads, set_threads
+from catena.kernels.call.threads import get_threads, set_threads
 from catena.load import load
 from catena.mass_matrix import MassMatrix
 from catena.robot import Robot
@@ -24,13 +23,13 @@ from catena.version import __version__
 
 if TYPE_CHECKING:
     from catena import rotations
-    from catena.counting import count
-    from catena.evaluation import evaluate
-    from catena.expressions import symbolic
     from catena.fixman.method import PrecisionWarning, fixman_solution
     from catena.fixman.parallel_chain import solve_in_pieces
     from catena.fixman.partition import Family, partition
     from catena.fixman.planar_point_masses import planar_blocks
+    from catena.functions.count import count
+    from catena.functions.evaluate import evaluate
+    from catena.symbols import symbolic
 
 __all__ = [
     "Builder",
@@ -70,13 +69,13 @@ __all__ = [
 _LATER = {
     "Family": "fixman.partition",
     "PrecisionWarning": "fixman.method",
-    "count": "counting",
-    "evaluate": "evaluation",
+    "count": "functions.count",
+    "evaluate": "functions.evaluate",
     "fixman_solution": "fixman.method",
     "partition": "fixman.partition",
     "planar_blocks": "fixman.planar_point_masses",
     "solve_in_pieces": "fixman.parallel_chain",
-    "symbolic": "expressions",
+    "symbolic": "symbols",
 }
 """What is imported when it is first asked for, to keep the import of the package quick: name -> module."""
 

@@ -8,7 +8,7 @@ from typing import Literal
 
 from catena.errors import LoadError, ModelError
 from catena.model.assemble import assemble
-from catena.model.xml import Document, open_document, root_tag, shorten
+from catena.model.readers.xml import Document, open_document, root_tag, shorten
 from catena.robot import Robot
 
 Source = str | bytes | os.PathLike[str]
@@ -49,14 +49,14 @@ def load_document(document: Document, base: Base, package_roots: Iterable[str | 
 
 
 def _load_urdf(document: Document, base: Base, roots: tuple[str, ...]) -> Robot:
-    from catena.model.urdf import UrdfParts
+    from catena.model.readers.urdf import UrdfParts
 
     parts = UrdfParts(document, roots)
     return Robot(assemble(parts.links, parts.joints, name=parts.name, base=base, warnings=parts.warnings, strict=False))
 
 
 def _load_mjcf(document: Document, base: Base) -> Robot:
-    from catena.model.mjcf import read_mjcf
+    from catena.model.readers.mjcf import read_mjcf
 
     parts = read_mjcf(document, floating=base == "floating")
     return Robot(

@@ -9,20 +9,20 @@ from typing import Any, NoReturn
 import numpy as np
 import numpy.typing as npt
 
-from catena import engine
+from catena.arguments.links import LinkLike, link_name
 from catena.errors import ModelError
+from catena.functions import engine
 from catena.model import checks, edit
 from catena.model.configuration import Configurations, batch_shape
-from catena.model.description import Description
 from catena.model.merge import compose
 from catena.model.parts import JointPart
-from catena.model.reference import LinkLike, link_name
 from catena.model.tree import Frame, Tree
 from catena.operators.asking import HasOperators
 from catena.questions.denoc import Denoc
+from catena.questions.description import Description
 from catena.questions.dynamics import Dynamics
-from catena.questions.energetics import Energetics
-from catena.questions.link_dynamics import LinkDynamics
+from catena.questions.energy import Energetics
+from catena.questions.links import LinkDynamics
 from catena.questions.operational import Operational
 
 Array = npt.NDArray[Any]

@@ -2,8 +2,9 @@
 
 An algorithm loops over ``links.base_to_tip()`` or ``links.tip_to_base()`` and keeps what must outlive the loop's body
 in fields: ``V[k]``, ``V[k.parent]``, ``P[k.parent] += …``. Here the links are real and a field is a plain dictionary,
-for scalars of any kind: floats, mpmath, SymPy or traced expressions (the unrolled kernels). In :mod:`catena.rolled` the
-links are symbolic, one for each kind of joint, and a field is memory: the same algorithm then leaves a loop behind.
+for scalars of any kind: floats, mpmath, SymPy or traced expressions (the unrolled kernels). In
+:mod:`catena.trace.recorder` the links are symbolic, one for each kind of joint, and a field is memory: the same
+algorithm then leaves a loop behind.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Protocol
 
 from catena.model.joints import JOINT_TYPES, JointType, Screw
-from catena.model.lowered import Lowered
+from catena.model.lowering.lowered import Lowered
 from catena.scalars import Scalar, arctan2, sqrt
 from catena.spatial import Axes, Dofs, Mat3, Motion, RigidInertia, ShiftAlong, Sym3, Transform, Turn, TurnAbout, Vec3
 

@@ -9,12 +9,12 @@ import pytest
 from scipy.linalg import block_diag
 
 import catena
-from catena import engine
 from catena.algorithms import determinant, fixman, fixman_determinant, point_mass
 from catena.fixman import method as fixman_method
 from catena.fixman.potential import fixman_potential
-from catena.functions import FORWARD_DYNAMICS, INVERSE_DYNAMICS, MASS_MATRIX
-from catena.model.lowered import lower
+from catena.functions import engine
+from catena.functions.catalogue import FORWARD_DYNAMICS, INVERSE_DYNAMICS, MASS_MATRIX
+from catena.model.lowering.lowered import lower
 from catena.spatial import Motion
 from catena.sweeps import RealLinks
 

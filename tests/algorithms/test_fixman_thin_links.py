@@ -9,11 +9,11 @@ import pytest
 from tests.algorithms.test_fixman import KINDS, relative, run, state, with_rotors
 
 import catena
-from catena import engine
 from catena.algorithms import fixman, fixman_determinant
 from catena.algorithms.newton_euler import INTERLINK_FORCES
 from catena.fixman import method as fixman_method
-from catena.functions import FORWARD_DYNAMICS, MASS_MATRIX
+from catena.functions import engine
+from catena.functions.catalogue import FORWARD_DYNAMICS, MASS_MATRIX
 from catena.model.singular import without_inverse
 
 

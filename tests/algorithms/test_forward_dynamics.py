@@ -8,12 +8,12 @@ import pytest
 from tests.mechanisms import ALL, relative
 
 import catena
-from catena import engine
 from catena.algorithms.forward_dynamics import FD2, FD3, FD4, METHODS
 from catena.algorithms.newton_euler import RECURSIVE_SPATIAL_DYNAMICS
 from catena.algorithms.two_sweep import TWO_SWEEP
-from catena.functions import BIAS, MASS_MATRIX
-from catena.kinds import Function
+from catena.functions import engine
+from catena.functions.catalogue import BIAS, MASS_MATRIX
+from catena.functions.function import Function
 
 EVERY = {**METHODS, "two_sweep": TWO_SWEEP}
 

@@ -11,10 +11,10 @@ import pytest
 from tests.mechanisms import ALL, relative
 
 import catena
-from catena import engine
 from catena.algorithms import innovations
-from catena.functions import MASS_MATRIX
-from catena.kinds import Function
+from catena.functions import engine
+from catena.functions.catalogue import MASS_MATRIX
+from catena.functions.function import Function
 
 ACTIONS = [
     innovations.COLOUR,

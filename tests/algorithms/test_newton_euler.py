@@ -8,9 +8,9 @@ from tests.helpers import placements
 from tests.mechanisms import ALL, relative
 
 import catena
-from catena import engine
 from catena.algorithms.newton_euler import RECURSIVE_SPATIAL_DYNAMICS
-from catena.functions import INVERSE_DYNAMICS
+from catena.functions import engine
+from catena.functions.catalogue import INVERSE_DYNAMICS
 
 STEP = 1e-4
 

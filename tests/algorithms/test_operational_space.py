@@ -7,9 +7,9 @@ import pytest
 from tests.mechanisms import ALL, relative
 
 import catena
-from catena import engine
 from catena.algorithms.operational_space import MOBILITY, mobility_of
-from catena.functions import MASS_MATRIX
+from catena.functions import engine
+from catena.functions.catalogue import MASS_MATRIX
 
 
 @pytest.fixture(params=ALL)

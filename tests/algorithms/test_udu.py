@@ -8,11 +8,11 @@ import pytest
 from tests.mechanisms import ALL, relative
 
 import catena
-from catena import engine
 from catena.algorithms import denoc, udu
 from catena.algorithms import reverse_gaussian_elimination as dense
-from catena.functions import FORWARD_DYNAMICS, INVERSE_DYNAMICS, MASS_MATRIX
-from catena.kinds import Function
+from catena.functions import engine
+from catena.functions.catalogue import FORWARD_DYNAMICS, INVERSE_DYNAMICS, MASS_MATRIX
+from catena.functions.function import Function
 from catena.questions.denoc import NaturalOrthogonalComplement
 
 TOLERANCE = 1e-11

@@ -10,7 +10,7 @@ from click.testing import CliRunner, Result
 import catena
 from catena import robots
 from catena.cli import main
-from catena.counting import count
+from catena.functions.count import count
 
 
 def run(*arguments: str | Path, stdin: str | None = None) -> Result:

@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 from tests.kernels.handmade import Counting, multiply_add_ir, square_ir
 
-from catena.kernels import threads
-from catena.kernels.arrays import Port
-from catena.kernels.call import Kernel
-from catena.kernels.compile import Module, load, object_code
-from catena.kernels.fastcall import fast_call
+from catena.arguments.arrays import Port
+from catena.kernels.call import threads
+from catena.kernels.call.fastcall import fast_call
+from catena.kernels.call.kernel import Kernel
+from catena.kernels.machine.compile import Module, load, object_code
 
 
 @pytest.fixture(autouse=True)

@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from catena.kernels.arrays import Port
-from catena.kernels.call import Kernel
-from catena.kernels.compile import load, object_code
-from catena.kernels.target import Target, host
-from catena.kernels.unrolled import unrolled_ir
+from catena.arguments.arrays import Port
+from catena.kernels.call.kernel import Kernel
+from catena.kernels.codegen.unrolled import unrolled_ir
+from catena.kernels.machine.compile import load, object_code
+from catena.kernels.machine.target import Target, host
 from catena.trace.graph import Expr, Graph, Operand
 
 

@@ -7,9 +7,10 @@ import pytest
 from tests.mechanisms import ALL, MOVING, relative, with_rotors
 
 import catena
-from catena import engine, operators, robots
+from catena import operators, robots
 from catena.algorithms.newton_euler import RECURSIVE_SPATIAL_DYNAMICS
-from catena.functions import MASS_MATRIX
+from catena.functions import engine
+from catena.functions.catalogue import MASS_MATRIX
 from catena.operators import geometry
 
 

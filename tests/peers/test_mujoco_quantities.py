@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 
 import catena
-from catena import engine, linkwise
 from catena.algorithms import energy
-from catena.functions import BIAS, INVERSE_DYNAMICS, MASS_MATRIX
-from catena.kinds import Function
-from catena.model.lowered import lower
+from catena.functions import engine, linkwise
+from catena.functions.catalogue import BIAS, INVERSE_DYNAMICS, MASS_MATRIX
+from catena.functions.function import Function
+from catena.model.lowering.lowered import lower
 from catena.questions.jacobians import _function
 
 mujoco = pytest.importorskip("mujoco")

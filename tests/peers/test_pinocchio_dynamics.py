@@ -12,8 +12,8 @@ import pytest
 from tests.peers.pinocchio_peer import Peer
 
 import catena
-from catena import engine
-from catena.functions import FORWARD_DYNAMICS, INVERSE_DYNAMICS, MASS_MATRIX
+from catena.functions import engine
+from catena.functions.catalogue import FORWARD_DYNAMICS, INVERSE_DYNAMICS, MASS_MATRIX
 from catena.model.singular import unheld_leaves
 
 ROBOTS = Path(sysconfig.get_path("purelib"), "cmeel.prefix", "share", "example-robot-data", "robots")

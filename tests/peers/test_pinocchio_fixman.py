@@ -11,10 +11,10 @@ import pytest
 from tests.peers.pinocchio_peer import Peer
 
 import catena
-from catena import engine
 from catena.algorithms import fixman, fixman_determinant
 from catena.fixman.method import form_of
-from catena.functions import FORWARD_DYNAMICS
+from catena.functions import engine
+from catena.functions.catalogue import FORWARD_DYNAMICS
 
 pin = pytest.importorskip("pinocchio")
 

@@ -11,10 +11,10 @@ from tests.mechanisms import relative
 from tests.peers.pinocchio_peer import Peer
 
 import catena
-from catena import engine
 from catena.algorithms.forward_dynamics import METHODS
 from catena.algorithms.newton_euler import RECURSIVE_SPATIAL_DYNAMICS
 from catena.algorithms.two_sweep import TWO_SWEEP
+from catena.functions import engine
 
 EVERY = {**METHODS, "two_sweep": TWO_SWEEP}
 X, Z = np.eye(3)[0], np.eye(3)[2]

@@ -14,10 +14,10 @@ import numpy as np
 import pytest
 
 import catena
-from catena import engine, linkwise
 from catena.algorithms import coriolis, energy, inverse_matrix, kinematics
-from catena.kinds import Function
-from catena.model.lowered import lower
+from catena.functions import engine, linkwise
+from catena.functions.function import Function
+from catena.model.lowering.lowered import lower
 from catena.model.singular import unheld_leaves
 from catena.questions.jacobians import _function, place_of
 

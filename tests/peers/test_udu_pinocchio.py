@@ -10,8 +10,8 @@ import pinocchio as pin
 import pytest
 from tests.peers.pinocchio_peer import Peer
 
-from catena import engine
 from catena.algorithms import udu
+from catena.functions import engine
 from catena.model.singular import unheld_leaves
 
 ROBOTS = Path(sysconfig.get_path("purelib"), "cmeel.prefix", "share", "example-robot-data", "robots")

@@ -13,7 +13,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from catena.kinds import Function
+from catena.functions.function import Function
 from catena.scalars import Scalar
 from catena.spatial import (
     ArticulatedInertia,

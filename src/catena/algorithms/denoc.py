@@ -8,7 +8,7 @@ T_l a sweep to the tips and T_lᵀ a sweep to the base that is inverse dynamics 
 from __future__ import annotations
 
 from catena.algorithms.newton_euler import at_rest
-from catena.kinds import Function
+from catena.functions.function import Function
 from catena.spatial import Motion
 from catena.spatial.pose import Pose
 from catena.sweeps import Field, Links

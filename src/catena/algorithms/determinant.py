@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from catena.kinds import Function
+from catena.functions.function import Function
 from catena.scalars import Scalar, log
 from catena.spatial import ArticulatedInertia, Dofs, Force, Motion
 from catena.spatial.mobility import Mobility

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from catena.algorithms.innovations import factor
-from catena.kinds import Function
+from catena.functions.function import Function
 from catena.spatial import Dofs, small
 from catena.spatial.mobility import Mobility
 from catena.sweeps import Field, Links

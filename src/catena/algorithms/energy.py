@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from catena.kinds import Function
+from catena.functions.function import Function
 from catena.scalars import Scalar
 from catena.spatial import Force, Motion, RigidInertia, Sym3, Vec3
 from catena.spatial.pose import Pose

@@ -30,7 +30,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from catena.kinds import Function
+from catena.functions.function import Function
 from catena.spatial import ArticulatedInertia, Dofs, Force, Motion
 from catena.spatial.axes import InverseOfSmall
 from catena.spatial.cut import RigidMobility, carrying

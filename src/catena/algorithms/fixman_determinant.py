@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from catena.kinds import Function
+from catena.functions.function import Function
 from catena.scalars import Scalar, log
 from catena.spatial import ArticulatedInertia
 from catena.spatial.cut import RigidMobility, carrying, determinant_of_body

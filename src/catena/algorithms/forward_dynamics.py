@@ -15,7 +15,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from catena.algorithms.newton_euler import at_rest
-from catena.kinds import Function
+from catena.functions.function import Function
 from catena.spatial import Force, Motion
 from catena.sweeps import Field, Links
 

@@ -23,7 +23,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from catena.kinds import Function
+from catena.functions.function import Function
 from catena.spatial import Dofs, Force, Motion, SmallSymmetric, small
 from catena.sweeps import Field, Links
 

@@ -15,7 +15,7 @@ from typing import Any
 
 from catena.algorithms.innovations import riccati
 from catena.algorithms.kinematics import UnrolledPlace
-from catena.kinds import Function
+from catena.functions.function import Function
 from catena.scalars import Scalar, is_zero
 from catena.spatial import Dofs, Force, SmallSymmetric, small
 from catena.sweeps import Field

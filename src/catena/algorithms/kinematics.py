@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
-from catena.kinds import Function
+from catena.functions.function import Function
 from catena.scalars import Scalar
 from catena.spatial import Force, Motion, Transform, Vec3
 from catena.spatial.pose import Pose

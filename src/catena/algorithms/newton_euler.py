@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from catena.kinds import Function
+from catena.functions.function import Function
 from catena.spatial import Motion, Vec3
 from catena.spatial.rates import Rates
 from catena.sweeps import Field, Links

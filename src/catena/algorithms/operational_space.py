@@ -15,7 +15,7 @@ from functools import partial
 from typing import Any
 
 from catena.algorithms.innovations import factor
-from catena.kinds import Function
+from catena.functions.function import Function
 from catena.scalars import Scalar
 from catena.spatial import Force
 from catena.spatial.mobility import Mobility

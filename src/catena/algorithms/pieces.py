@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from catena.kinds import Function
+from catena.functions.function import Function
 from catena.scalars import Scalar, sqrt
 from catena.spatial import Force, Motion
 from catena.sweeps import Field, Links

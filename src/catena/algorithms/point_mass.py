@@ -14,7 +14,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from catena.kinds import Function
+from catena.functions.function import Function
 from catena.scalars import Scalar, log, sqrt
 from catena.spatial import Dofs, Motion, Vec3
 from catena.spatial.plane import Sym2, Turn2, Vec2

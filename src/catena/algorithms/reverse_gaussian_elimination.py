@@ -12,7 +12,7 @@ from typing import Any
 
 from catena.algorithms.composite_body import mass_matrix
 from catena.algorithms.newton_euler import bias
-from catena.kinds import Function
+from catena.functions.function import Function
 from catena.scalars import Scalar, is_zero
 from catena.sweeps import Field
 

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from catena.kinds import Function
+from catena.functions.function import Function
 from catena.spatial import Dofs, Force, Motion, RigidInertia, Transform, Vec3
 from catena.spatial.quadratic import Parts, Quadratic
 from catena.sweeps import Field, Links

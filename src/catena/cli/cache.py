@@ -15,7 +15,7 @@ def command() -> None:
 @command.command("info")
 def info() -> None:
     """Say where the cache is and how much is in it."""
-    from catena.kernels.cache import Cache
+    from catena.kernels.machine.cache import Cache
 
     found = Cache.default().info()
     click.echo(f"directory  {found.directory or 'none'}")
@@ -28,7 +28,7 @@ def info() -> None:
 @command.command("clear")
 def clear() -> None:
     """Remove all compiled kernels; they are compiled again when needed."""
-    from catena.kernels.cache import Cache
+    from catena.kernels.machine.cache import Cache
 
     cache = Cache.default()
     try:

@@ -13,8 +13,8 @@ from rich.table import Table
 
 from catena.cli import printable
 from catena.cli._files import read_document
-from catena.counting import START, Cost, count, crossover, table
-from catena.functions import FUNCTIONS
+from catena.functions.catalogue import FUNCTIONS
+from catena.functions.count import START, Cost, count, crossover, table
 from catena.load import Base, load_document
 from catena.robot import Robot
 

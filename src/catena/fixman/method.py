@@ -13,10 +13,10 @@ import numpy as np
 import numpy.typing as npt
 
 from catena.algorithms import determinant, fixman, fixman_determinant, innovations, point_mass
-from catena.asking import ask, delivered
 from catena.fixman.point_mass_form import Polymer, is_planar, is_polymer
-from catena.functions import BIAS, MASS_MATRIX_TIMES
-from catena.kinds import Function
+from catena.functions.asking import ask, delivered
+from catena.functions.catalogue import BIAS, MASS_MATRIX_TIMES
+from catena.functions.function import Function
 from catena.model.singular import check_masses
 
 if TYPE_CHECKING:

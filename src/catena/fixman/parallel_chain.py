@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from catena import engine
 from catena.algorithms.pieces import finishing, functions
 from catena.errors import ShapeError
 from catena.fixman.pattern import part_of, pattern_of
+from catena.functions import engine
 from catena.model.tree import Tree
-from catena.rolled import classify
+from catena.trace.recorder import classify
 
 if TYPE_CHECKING:
     from catena.robot import Robot
@@ -135,7 +135,7 @@ class _Part:
         self.first[0] = self.last[-1] = 1.0
 
     def _call(self, name: str) -> Any:
-        from catena.kernels.fastcall import fast_call
+        from catena.kernels.call.fastcall import fast_call
 
         kernel = engine.kernel(self._robot, self._functions[name], shape="rolled")
         return fast_call(kernel, kernel)

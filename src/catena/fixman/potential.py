@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from catena.algorithms.determinant import LOG_DETERMINANT_GRADIENT
-from catena.asking import ask
+from catena.functions.asking import ask
 
 if TYPE_CHECKING:
     from catena.robot import Robot

@@ -8,18 +8,18 @@ from typing import Any
 
 import numpy as np
 
-from catena.kernels.arrays import Port, Signature
-from catena.kernels.call import Kernel
-from catena.kernels.compile import Codegen, Module, compile_cached, module_cached, object_code
-from catena.kernels.rolled import Layout, rolled_ir
-from catena.kernels.selfcheck import agrees
-from catena.kernels.target import host
-from catena.kernels.unrolled import unrolled_ir
-from catena.kinds import Function, dense_shape, is_dense, kind
-from catena.linkwise import Traced, lowered_for, trace
-from catena.model.lowered import Lowered
+from catena.arguments.arrays import Port, Signature
+from catena.functions.function import Function, dense_shape, is_dense, kind
+from catena.functions.linkwise import Traced, lowered_for, trace
+from catena.kernels.call.kernel import Kernel
+from catena.kernels.codegen.rolled import Layout, rolled_ir
+from catena.kernels.codegen.unrolled import unrolled_ir
+from catena.kernels.machine.compile import Codegen, Module, compile_cached, module_cached, object_code
+from catena.kernels.machine.selfcheck import agrees
+from catena.kernels.machine.target import host
+from catena.model.lowering.lowered import Lowered
 from catena.model.tree import Tree
-from catena.rolled import InputField, LinkClass, Program, RolledLinks, classify, record
+from catena.trace.recorder import InputField, LinkClass, Program, RolledLinks, classify, record
 
 ROLLED = Codegen(opt=2, passes=2)
 
@@ -111,7 +111,7 @@ def _context(
     columns: Sequence[Sequence[str]],
     dtype: np.dtype[Any],
 ) -> list[np.ndarray | int]:
-    """The table that :mod:`catena.kernels.rolled` describes."""
+    """The table that :mod:`catena.kernels.codegen.rolled` describes."""
     row = max(len(c) for c in columns)
     constants = np.zeros((lowered.n, row), dtype)
     for number, (of, names) in enumerate(zip(classes, columns, strict=True)):

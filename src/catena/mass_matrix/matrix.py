@@ -10,10 +10,10 @@ import numpy.typing as npt
 
 from catena.algorithms.determinant import LOG_DETERMINANT
 from catena.algorithms.inverse_matrix import INVERSE_MASS_MATRIX
-from catena.asking import is_rolled, quick
-from catena.engine import check_shape, checked_dtype
+from catena.arguments.arrays import Port, as_array
 from catena.errors import ShapeError, UnsupportedError
-from catena.kernels.arrays import Port, as_array
+from catena.functions.asking import is_rolled, quick
+from catena.functions.engine import check_shape, checked_dtype
 from catena.mass_matrix.factors import BlockDiagonal, Factors, Upper
 from catena.mass_matrix.methods import METHODS, DenseMethod, Method, method_class
 from catena.mass_matrix.vectors import answer, product, product_from_the_left

@@ -18,11 +18,11 @@ from catena.algorithms import determinant, innovations, udu
 from catena.algorithms.diagonals import DIAGONAL, INVERSE_DIAGONAL
 from catena.algorithms.energy import KINETIC_ENERGY
 from catena.algorithms.inverse_matrix import INVERSE_MASS_MATRIX
-from catena.asking import ask, delivered, is_rolled
 from catena.errors import SingularError, UnsupportedError
 from catena.fixman import method as fixman_method
-from catena.functions import MASS_MATRIX, MASS_MATRIX_TIMES
-from catena.kinds import Function
+from catena.functions.asking import ask, delivered, is_rolled
+from catena.functions.catalogue import MASS_MATRIX, MASS_MATRIX_TIMES
+from catena.functions.function import Function
 from catena.spatial import Dofs, SmallSymmetric, small
 from catena.sweeps import Field, Links
 

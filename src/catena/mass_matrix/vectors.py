@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from catena.arguments.arrays import Port, Signature, as_array
 from catena.errors import ShapeError
-from catena.kernels.arrays import Port, Signature, as_array
 from catena.mass_matrix.methods import Method
 
 Array = npt.NDArray[Any]

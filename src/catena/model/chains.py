@@ -9,13 +9,13 @@ import numpy as np
 import numpy.typing as npt
 
 from catena.errors import ModelError
-from catena.model.arguments import count, require, together
 from catena.model.assemble import ROOT_JOINT, WORLD, checked_gravity, starts
 from catena.model.axes import axis_frame, direction, two_axis_frame
 from catena.model.joints import BY_NAME
 from catena.model.lie import turn_about
 from catena.model.merge import steiner
 from catena.model.names import Names
+from catena.model.numbers import count, require, together
 from catena.model.singular import check_leaves
 from catena.model.tree import Tree
 

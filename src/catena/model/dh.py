@@ -9,9 +9,9 @@ import numpy as np
 import numpy.typing as npt
 
 from catena.errors import ModelError
-from catena.model.arguments import each, together
 from catena.model.assemble import assemble
 from catena.model.lie import turn_about
+from catena.model.numbers import each, together
 from catena.model.parts import JointPart, Limits, LinkPart
 from catena.model.tree import Tree
 

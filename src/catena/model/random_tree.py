@@ -9,12 +9,12 @@ import numpy as np
 import numpy.typing as npt
 
 from catena.errors import ModelError
-from catena.model.arguments import count
 from catena.model.assemble import ROOT_JOINT, UNDIRECTED, WORLD, checked_gravity, starts
 from catena.model.axes import axis_frame, unit
 from catena.model.joints import BY_NAME, JOINT_TYPES
 from catena.model.lie import quaternion_normalized, rotation_matrix
 from catena.model.names import Names
+from catena.model.numbers import count
 from catena.model.tree import Tree
 
 Array = npt.NDArray[Any]

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, cast
 import numpy as np
 import numpy.typing as npt
 
+from catena.arguments.links import LinkLike, link_names
 from catena.errors import ShapeError
 from catena.model.configuration import coordinates
-from catena.model.reference import LinkLike, link_names
 
 if TYPE_CHECKING:
     from catena.operators.algebra import Operators

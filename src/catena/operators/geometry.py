@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from catena import engine
 from catena.algorithms.innovations import INERTIAS
+from catena.functions import engine
 from catena.model.joints import JOINT_TYPES
-from catena.model.lowered import Lowered, lower
+from catena.model.lowering.lowered import Lowered, lower
 from catena.spatial import Dofs, Force
 from catena.sweeps import Link
 

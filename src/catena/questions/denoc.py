@@ -13,8 +13,8 @@ import numpy as np
 import numpy.typing as npt
 
 from catena.algorithms.denoc import POSES_AND_AXES
-from catena.asking import ask
 from catena.errors import ShapeError
+from catena.functions.asking import ask
 from catena.questions.elimination import Elimination, eliminate
 
 if TYPE_CHECKING:

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 import numpy.typing as npt
 
-from catena import engine
-from catena.asking import checked, one_of
-from catena.functions import BIAS, FORWARD_DYNAMICS, INVERSE_DYNAMICS
-from catena.kinds import Function
+from catena.arguments.wrenches import Wrenches, wrenches
+from catena.functions import engine
+from catena.functions.asking import checked, one_of
+from catena.functions.catalogue import BIAS, FORWARD_DYNAMICS, INVERSE_DYNAMICS
+from catena.functions.function import Function
 from catena.model.singular import check_leaves
-from catena.wrenches import Wrenches, wrenches
 
 if TYPE_CHECKING:
     from catena.robot import Robot
@@ -123,7 +123,7 @@ class Dynamics:
         plain = not present and shape is None and dtype is np.float64
         new = plain and fast is not None and fast not in self.__dict__
         if new and fast is not None and getattr(type(self), fast) is vars(Dynamics)[fast]:  # not overridden
-            from catena.kernels.fastcall import fast_call
+            from catena.kernels.call.fastcall import fast_call
 
             self.__dict__[fast] = fast_call(kernel, getattr(self, fast))
         result: Array = kernel(*arrays, out=out)

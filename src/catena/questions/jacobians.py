@@ -16,14 +16,24 @@ from catena.algorithms.kinematics import (
     Place,
     UnrolledPlace,
 )
-from catena.asking import ask, checked, components, delivered, is_rolled, one_of, quick, serve_at_once, stacked
-from catena.kinds import Function
-from catena.model.placement import snapped
-from catena.model.reference import LinkLike, link_name
+from catena.arguments.links import LinkLike, link_name
+from catena.arguments.wrenches import wrenches
+from catena.functions.asking import (
+    ask,
+    checked,
+    components,
+    delivered,
+    is_rolled,
+    one_of,
+    quick,
+    serve_at_once,
+    stacked,
+)
+from catena.functions.function import Function
+from catena.model.lowering.placement import snapped
 from catena.questions.kinematics import Kinematics, Placements
 from catena.spatial import Force, Mat3, Motion, Transform, Turn, Vec3
 from catena.spatial.pose import Pose
-from catena.wrenches import wrenches
 
 if TYPE_CHECKING:
     from catena.robot import Robot

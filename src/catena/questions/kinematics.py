@@ -10,8 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from catena.algorithms.kinematics import FRAMES, LINK_ACCELERATIONS, LINK_VELOCITIES, PLACEMENTS
-from catena.asking import ask, checked, delivered, one_of
-from catena.model.reference import LinkLike, link_names
+from catena.arguments.links import LinkLike, link_names
+from catena.functions.asking import ask, checked, delivered, one_of
 
 if TYPE_CHECKING:
     from catena.robot import Robot

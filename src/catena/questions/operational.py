@@ -9,17 +9,17 @@ from typing import Any, NamedTuple, cast
 import numpy as np
 import numpy.typing as npt
 
-from catena import engine
 from catena.algorithms import inverse_matrix
 from catena.algorithms.innovations import FACTOR, RESPONSE
 from catena.algorithms.inverse_matrix import INVERSE_MASS_MATRIX
 from catena.algorithms.kinematics import FRAMES, Place, UnrolledPlace
-from catena.asking import ask, checked, components, delivered, is_rolled, one_of, stacked
+from catena.arguments.links import LinkLike, link_names
 from catena.errors import ShapeError, SingularError
-from catena.kernels.fastcall import fast_call
-from catena.kinds import Function
+from catena.functions import engine
+from catena.functions.asking import ask, checked, components, delivered, is_rolled, one_of, stacked
+from catena.functions.function import Function
+from catena.kernels.call.fastcall import fast_call
 from catena.mass_matrix.matrix import MassMatrix
-from catena.model.reference import LinkLike, link_names
 from catena.model.singular import check_leaves
 from catena.questions.jacobians import Jacobians, place_of
 from catena.spatial import Motion

@@ -1,0 +1,1 @@
+"""The public boundary: what callers give, checked once."""

@@ -1,0 +1,119 @@
+"""The arrays of a call, checked: shapes, types, leading dimensions that broadcast, arrays for results."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from catena.errors import ShapeError
+
+Shape = tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Port:
+    """An argument or result of a kernel: its name and the shape of one sample."""
+
+    name: str
+    shape: Shape
+
+    @cached_property
+    def rank(self) -> int:
+        """Dimensions per sample."""
+        return len(self.shape)
+
+    @cached_property
+    def width(self) -> int:
+        """Elements per sample."""
+        return math.prod(self.shape)
+
+
+class Signature(NamedTuple):
+    """What a question is called, what goes in and what comes out: enough to check the arguments of a call."""
+
+    question: str
+    inputs: tuple[Port, ...]
+    outputs: tuple[Port, ...]
+    dtype: np.dtype[Any]
+
+    def arguments(self, arrays: Sequence[Any]) -> tuple[list[np.ndarray], Shape]:
+        """The arguments as arrays of real numbers, and their common leading dimensions."""
+        if len(arrays) != len(self.inputs):
+            names = ", ".join(p.name for p in self.inputs)
+            raise TypeError(f"{self.question} takes {len(self.inputs)} arrays ({names}), not {len(arrays)}")
+        given = [as_array(a, p, self.question) for a, p in zip(arrays, self.inputs, strict=True)]
+        return given, batch_shape(given, self.inputs, self.question)
+
+    def wanted(self, out: Any, batch: Shape) -> list[np.ndarray | None]:
+        """The arrays to write to, None where a new one is to be made."""
+        if out is None:
+            return [None] * len(self.outputs)
+        if len(self.outputs) == 1:
+            (only,) = out if isinstance(out, tuple) and len(out) == 1 else (out,)
+            return [check_out(only, self.outputs[0], batch, self.dtype, f"{self.question}: out")]
+        if not isinstance(out, tuple) or len(out) != len(self.outputs):
+            names = ", ".join(p.name for p in self.outputs)
+            found = f"{len(out)}" if isinstance(out, tuple) else f"a {type(out).__name__}"
+            raise ShapeError(f"{self.question}: out must be a tuple of arrays ({names}), got {found}")
+        return [
+            None if o is None else check_out(o, p, batch, self.dtype, f"{self.question}: out for {p.name}")
+            for o, p in zip(out, self.outputs, strict=True)
+        ]
+
+
+def as_array(value: Any, port: Port, function: str) -> np.ndarray:
+    """The argument as an array of real numbers whose last dimensions are the port's; shared, not copied."""
+    array = value
+    if type(value) is not np.ndarray:
+        try:
+            array = np.asarray(value)
+        except (ValueError, TypeError) as error:
+            raise ShapeError(f"{function}: {port.name} must hold real numbers, got {_shown(value)}") from error
+    if array.dtype.kind not in "fiub":
+        raise ShapeError(f"{function}: {port.name} must hold real numbers, got {_shown(value)}")
+    leading = array.ndim - port.rank
+    if leading < 0 or array.shape[leading:] != port.shape:
+        raise ShapeError(f"{function}: {port.name} must have shape {_expected(port)}, got {array.shape}")
+    return array  # type: ignore[no-any-return]
+
+
+def batch_shape(arrays: Sequence[np.ndarray], ports: Sequence[Port], function: str) -> Shape:
+    """The common leading dimensions of the arguments, broadcast as NumPy does."""
+    leading = [a.shape[: a.ndim - p.rank] for a, p in zip(arrays, ports, strict=True)]
+    if leading.count(leading[0]) == len(leading):
+        return leading[0]
+    try:
+        return np.broadcast_shapes(*leading)
+    except ValueError:
+        given = ", ".join(f"{p.name} {a.shape}" for a, p in zip(arrays, ports, strict=True))
+        raise ShapeError(f"{function}: the leading dimensions of {given} do not broadcast together") from None
+
+
+def check_out(value: Any, port: Port, batch: Shape, dtype: np.dtype[Any], what: str) -> np.ndarray:
+    """An array given to receive a result, `what` in messages."""
+    if not isinstance(value, np.ndarray):
+        raise ShapeError(f"{what} must be a NumPy array, not {type(value).__name__}")
+    if value.shape != batch + port.shape:
+        raise ShapeError(f"{what} must have shape {batch + port.shape}, got {value.shape}")
+    if value.dtype != dtype:
+        raise ShapeError(f"{what} must have dtype {dtype}, got {value.dtype}")
+    if not value.flags.writeable:
+        raise ShapeError(f"{what} is read-only")
+    return value
+
+
+def _shown(value: Any) -> str:
+    """A wrong argument as a message can show it."""
+    if isinstance(value, np.ndarray) and value.ndim:
+        return f"an array of dtype {value.dtype}"
+    text = repr(value[()] if isinstance(value, np.ndarray) else value)
+    return text if len(text) < 60 else f"a {type(value).__name__}"
+
+
+def _expected(port: Port) -> str:
+    return f"({', '.join(['...', *map(str, port.shape)])})"

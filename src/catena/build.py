@@ -1,0 +1,177 @@
+"""Robots made in code: part by part with a Builder, or ready-made chains and trees."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import wraps
+from typing import Any, Literal, ParamSpec
+
+import numpy as np
+import numpy.typing as npt
+
+from catena.errors import ModelError
+from catena.model import chains, dh
+from catena.model import random_tree as random_trees
+from catena.model.assemble import assemble
+from catena.model.axes import direction
+from catena.model.lie import quaternion_normalized, rotation_matrix, turn_about
+from catena.model.parts import JointPart, LinkPart
+from catena.model.tree import Tree
+from catena.robot import Robot
+
+P = ParamSpec("P")
+
+_DETAILS = frozenset(
+    ("rotation", "position", "lower", "upper", "velocity_limit", "effort_limit", "damping", "friction", "armature")
+)
+
+
+class Builder:
+    """Collects links and joints, in any order, and builds a Robot; every method but `build` returns the builder.
+
+        Builder("pendulum").link("bob", mass=1, com=(0, 0, -1)).revolute("hinge", "base", "bob", axis="y").build()
+
+    `base` is the name of a link that need not be added: it is there, without mass, if a joint hangs on it.
+
+    All joints take `position` (3 numbers, m) and `rotation` of the child's frame in the parent's at joint zero: a 3x3
+    matrix, 3 angles (roll, pitch, yaw: Rz Ry Rx) or a quaternion x, y, z, w. Axes are letters ("x", "-z") or 3 numbers
+    in the child's frame. Further keywords: `lower`, `upper`, `velocity_limit`, `effort_limit`, `damping`, `friction`,
+    `armature`, one number or one per coordinate.
+    """
+
+    def __init__(self, name: str = "robot", *, base: str = "base", gravity: npt.ArrayLike = (0.0, 0.0, -9.81)) -> None:
+        self._name = name
+        self._base = base
+        self._gravity = gravity
+        self._links: list[LinkPart] = []
+        self._joints: list[JointPart] = []
+
+    def link(
+        self,
+        name: str,
+        mass: float = 0.0,
+        com: npt.ArrayLike = (0.0, 0.0, 0.0),
+        inertia: npt.ArrayLike | None = None,
+        meshes: Sequence[Any] = (),
+    ) -> Builder:
+        """A rigid body: mass (kg), centre of mass (m), inertia about it (kg m²), in the link's frame.
+
+        `inertia` is a 3x3 matrix, 3 principal moments, or 6 numbers xx, yy, zz, xy, xz, yz; none for a point mass.
+        """
+        self._links.append(LinkPart(name, mass, com, _inertia(inertia), tuple(meshes)))
+        return self
+
+    def revolute(self, name: str, parent: str, child: str, axis: Any = "z", **details: Any) -> Builder:
+        """One angle (rad) about the axis."""
+        return self._joint(name, "revolute", parent, child, details, axis=axis)
+
+    def continuous(self, name: str, parent: str, child: str, axis: Any = "z", **details: Any) -> Builder:
+        """One angle (rad) about the axis, without limits."""
+        return self._joint(name, "continuous", parent, child, details, axis=axis)
+
+    def prismatic(self, name: str, parent: str, child: str, axis: Any = "z", **details: Any) -> Builder:
+        """One displacement (m) along the axis."""
+        return self._joint(name, "prismatic", parent, child, details, axis=axis)
+
+    def helical(
+        self, name: str, parent: str, child: str, axis: Any = "z", pitch: float = 0.0, **details: Any
+    ) -> Builder:
+        """One angle (rad) about the axis, which moves `pitch` metres per radian along it."""
+        return self._joint(name, "helical", parent, child, details, axis=axis, pitch=pitch)
+
+    def cylindrical(self, name: str, parent: str, child: str, axis: Any = "z", **details: Any) -> Builder:
+        """An angle (rad) about the axis and a displacement (m) along it."""
+        return self._joint(name, "cylindrical", parent, child, details, axis=axis)
+
+    def universal(
+        self, name: str, parent: str, child: str, axis: Any = "z", axis2: Any = "x", **details: Any
+    ) -> Builder:
+        """An angle (rad) about `axis`, then one about `axis2`, perpendicular to it."""
+        return self._joint(name, "universal", parent, child, details, axis=axis, axis2=axis2)
+
+    def planar(self, name: str, parent: str, child: str, axis: Any = "z", **details: Any) -> Builder:
+        """Two displacements (m) in the plane across the axis and an angle (rad) about it."""
+        return self._joint(name, "planar", parent, child, details, axis=axis)
+
+    def spherical(self, name: str, parent: str, child: str, **details: Any) -> Builder:
+        """Any rotation: a quaternion x, y, z, w."""
+        return self._joint(name, "spherical", parent, child, details)
+
+    def free(self, name: str, parent: str, child: str, **details: Any) -> Builder:
+        """Any motion: a position (m), then a quaternion x, y, z, w."""
+        return self._joint(name, "free", parent, child, details)
+
+    def fixed(self, name: str, parent: str, child: str, **details: Any) -> Builder:
+        """None: the child becomes part of the parent and stays as a frame."""
+        return self._joint(name, "fixed", parent, child, details)
+
+    def build(self, base: Literal["fixed", "floating"] = "fixed") -> Robot:
+        """The robot, everything checked; with `base="floating"` its root link moves freely."""
+        links = list(self._links)
+        if all(link.name != self._base for link in links) and any(j.parent == self._base for j in self._joints):
+            links.insert(0, LinkPart(self._base))
+        return Robot(assemble(links, self._joints, name=self._name, base=base, gravity=self._gravity))
+
+    def _joint(self, name: str, kind: str, parent: str, child: str, details: dict[str, Any], **axes: Any) -> Builder:
+        unknown = sorted(set(details) - _DETAILS)
+        if unknown:
+            expected = ", ".join(sorted(_DETAILS))
+            raise ModelError(f"joint {name!r}: expected details out of {expected}, found {unknown[0]!r}", joint=name)
+        try:
+            for axis in ("axis", "axis2"):
+                if axis in axes:
+                    axes[axis] = direction(axes[axis])
+            if "rotation" in details:
+                details = {**details, "rotation": _rotation(details["rotation"])}
+        except ModelError as error:
+            raise ModelError(f"joint {name!r}: {error}", joint=name) from None
+        self._joints.append(JointPart(name, kind, parent, child, **details, **axes))
+        return self
+
+
+def _inertia(inertia: npt.ArrayLike | None) -> Any:
+    """The 3x3 matrix; what cannot be read as one is left for `assemble` to refuse."""
+    if inertia is None:
+        return np.zeros((3, 3))
+    try:
+        numbers = np.array(inertia, dtype=float)
+    except (TypeError, ValueError):
+        return inertia
+    if numbers.shape == (3,):
+        return np.diag(numbers)
+    if numbers.shape == (6,):
+        xx, yy, zz, xy, xz, yz = numbers
+        return np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
+    return numbers
+
+
+def _rotation(rotation: npt.ArrayLike) -> Any:
+    try:
+        numbers = np.array(rotation, dtype=float)
+    except (TypeError, ValueError):
+        return rotation
+    if numbers.shape == (3,):
+        roll, pitch, yaw = numbers
+        return turn_about("z", yaw) @ turn_about("y", pitch) @ turn_about("x", roll)
+    if numbers.shape == (4,):
+        if not numbers.any() or not np.isfinite(numbers).all():
+            raise ModelError(f"rotation: expected a quaternion x, y, z, w that is not zero, found {rotation!r}")
+        return rotation_matrix(quaternion_normalized(numbers))
+    return numbers
+
+
+def _robot(make: Callable[P, Tree]) -> Callable[P, Robot]:
+    @wraps(make)
+    def made(*args: P.args, **kwargs: P.kwargs) -> Robot:
+        return Robot(make(*args, **kwargs))
+
+    made.__module__ = __name__
+    made.__annotations__ = {**make.__annotations__, "return": "Robot"}
+    return made
+
+
+planar_chain = _robot(chains.planar_chain)
+rod_chain = _robot(chains.rod_chain)
+point_mass_chain = _robot(chains.point_mass_chain)
+from_dh = _robot(dh.from_dh)
+random_tree = _robot(random_trees.random_tree)

@@ -1,8 +1,0 @@
-"""Symbolic dynamics: the same algorithms on letters instead of numbers. Needs SymPy: extra ``catena[symbolic]``."""
-
-from __future__ import annotations
-
-from catena.expressions.functions import WHAT, symbolic
-from catena.expressions.result import Symbolic
-
-__all__ = ["WHAT", "Symbolic", "symbolic"]

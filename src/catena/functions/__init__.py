@@ -1,0 +1,1 @@
+"""A function of a mechanism: an algorithm with its arrays, by name, evaluated, counted or compiled."""

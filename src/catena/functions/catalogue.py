@@ -1,0 +1,97 @@
+"""The functions behind the everyday questions, each an algorithm with its arrays, by name or by method."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from catena.algorithms import (
+    composite_body,
+    denoc,
+    determinant,
+    fixman,
+    fixman_determinant,
+    newton_euler,
+    reverse_gaussian_elimination,
+    udu,
+)
+from catena.algorithms.forward_dynamics import FD1, FD2, FD3, FD4
+from catena.algorithms.two_sweep import TWO_SWEEP
+from catena.errors import UnknownNameError
+from catena.functions.function import Function
+
+INVERSE_DYNAMICS = Function(
+    "inverse_dynamics",
+    newton_euler.inverse_dynamics,
+    inputs={"q": "q", "v": "v", "a": "v", "f_ext": "force"},
+    outputs={"tau": "v"},
+    optional=("f_ext",),
+)
+
+BIAS = Function(
+    "bias",
+    newton_euler.bias,
+    inputs={"q": "q", "v": "v", "f_ext": "force"},
+    outputs={"tau": "v"},
+    optional=("f_ext",),
+)
+
+MASS_MATRIX = Function("mass_matrix", composite_body.mass_matrix, inputs={"q": "q"}, outputs={"M": "dense:nv,nv"})
+
+MASS_MATRIX_TIMES = Function(
+    "mass_matrix_times", newton_euler.mass_matrix_times, inputs={"q": "q", "x": "v"}, outputs={"y": "v"}
+)
+
+
+def _joints_only(function: Function) -> Function:
+    """Forward dynamics without what the algorithm gives besides the joint accelerations."""
+
+    def algorithm(*arguments: Any) -> Any:
+        return function.algorithm(*arguments)[0]
+
+    (name, kind), *_ = function.outputs.items()
+    return replace(function, name=f"{function.name}/joints", algorithm=algorithm, outputs={name: kind})
+
+
+FORWARD_DYNAMICS: Mapping[str, Function] = {
+    "innovations": FD3,
+    "fd1": FD1,
+    "fd2": _joints_only(FD2),
+    "fd3": FD3,
+    "fd4": FD4,
+    "two_sweep": TWO_SWEEP,
+    "udu": udu.FORWARD_DYNAMICS,
+    "dense": reverse_gaussian_elimination.FORWARD_DYNAMICS,
+}
+"""Forward dynamics by the name of the method."""
+
+_PLAIN = (INVERSE_DYNAMICS, BIAS, MASS_MATRIX, MASS_MATRIX_TIMES)
+_UDU = (
+    denoc.INVERSE_DYNAMICS,
+    reverse_gaussian_elimination.SOLVE,
+    udu.SOLVE,
+    udu.FACTORS,
+    udu.U_TIMES,
+    udu.U_SOLVE,
+    udu.UT_TIMES,
+    udu.UT_SOLVE,
+)
+_FIXMAN = (fixman.FIXMAN, fixman.SOLVE, fixman.REACTIONS, fixman_determinant.LOG_DETERMINANT)
+
+FUNCTIONS: Mapping[str, Function] = {
+    **{f"forward_dynamics/{method}": function for method, function in FORWARD_DYNAMICS.items()},
+    "forward_dynamics": FORWARD_DYNAMICS["innovations"],
+    **{function.name: function for function in (*_PLAIN, *_UDU, determinant.LOG_DETERMINANT, *_FIXMAN)},
+}
+"""What can be counted or evaluated on any scalar, by name; "forward_dynamics/METHOD" for each method.
+
+"fixman" is Fixman's partition in the form for rigid bodies; those for point masses are wrong for other robots.
+"""
+
+
+def function_named(name: str) -> Function:
+    """The function of that name, one of :data:`FUNCTIONS`."""
+    if name not in FUNCTIONS:
+        raise UnknownNameError.among("function", name, FUNCTIONS)
+    return FUNCTIONS[name]

@@ -1,0 +1,130 @@
+"""What goes into a function of a mechanism and what comes out: kinds of arrays, and the spatial objects they hold."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from catena.errors import CatenaError
+from catena.scalars import Scalar
+from catena.spatial import Axes, Columns, Dofs, Force, Mat3, Motion, SmallSymmetric, Sym3, Vec3
+from catena.spatial.leaves import leaves
+
+Build = Callable[[list[Scalar]], Any]
+
+
+@dataclass(frozen=True)
+class Kind:
+    """One kind of array: `width` numbers per entry of "q", per entry of "v", per "link", or for the whole "robot"."""
+
+    per: str
+    width: int
+    shape: tuple[int, ...]
+    build: Build
+    take: Callable[[Any], list[Scalar]] = leaves
+
+    def count(self, nq: int, nv: int) -> int:
+        """How many numbers belong to a joint with nq coordinates and nv speeds."""
+        return self.width * {"q": nq, "v": nv, "link": 1}[self.per]
+
+    def full_shape(self, n: int, nq: int, nv: int) -> tuple[int, ...]:
+        """The shape of the array for a mechanism of n links."""
+        return {"q": (nq,), "v": (nv,), "link": (n,), "robot": ()}[self.per] + self.shape
+
+
+def _small(numbers: list[Scalar]) -> SmallSymmetric:
+    n = len(numbers) // 6
+    return SmallSymmetric([numbers[6 * i : 6 * i + i + 1] for i in range(n)])
+
+
+def _small_rows(D: SmallSymmetric) -> list[Scalar]:
+    return [x for row in D.lower for x in row + [0] * (6 - len(row))]
+
+
+def _columns(numbers: list[Scalar]) -> Columns:
+    return Columns([Force.of(numbers[i : i + 6]) for i in range(0, len(numbers), 6)], Axes([]))
+
+
+def _spatial_columns(value: Any) -> list[Scalar]:
+    columns = value if isinstance(value, list) else value.columns
+    return [x for column in columns for x in column.components]
+
+
+KINDS: Mapping[str, Kind] = {
+    "q": Kind("q", 1, (), Dofs),
+    "v": Kind("v", 1, (), Dofs),
+    "force": Kind("link", 6, (6,), Force.of),
+    "motion": Kind("link", 6, (6,), Motion.of),
+    "link": Kind("link", 1, (), lambda numbers: numbers[0]),
+    "point": Kind("link", 3, (3,), lambda numbers: Vec3(*numbers)),
+    "rotation": Kind("link", 9, (3, 3), lambda numbers: Mat3(*numbers)),
+    "symmetric": Kind("link", 6, (6,), lambda numbers: Sym3(*numbers)),
+    "axes": Kind("v", 6, (6,), _columns, _spatial_columns),
+    "small": Kind("v", 6, (6,), _small, _small_rows),
+}
+"""The kinds by name. "axes": six numbers for each degree of freedom; "small": the lower triangle of a symmetric matrix
+for each joint, a row of six for each degree of freedom. Besides these, "link:9" is nine numbers for each link, "robot"
+one scalar, "robot:6" six, and "dense:nv,nv" a whole matrix."""
+
+
+def kind(name: str) -> Kind:
+    """The kind of that name."""
+    if name in KINDS:
+        return KINDS[name]
+    word, _, size = name.partition(":")
+    if word not in ("robot", "link"):
+        raise CatenaError(
+            f"there is no kind of array {name!r}; expected one of {', '.join(KINDS)}, link:NUMBER, robot, robot:NUMBER"
+        )
+    width = int(size or 1)
+    return Kind(word, width, (width,) if size else (), list if size else lambda numbers: numbers[0])
+
+
+def is_dense(name: str) -> bool:
+    """Whether this is the kind of a whole matrix: "dense:" and its shape in terms of n, nq, nv and integers."""
+    return name.startswith("dense:")
+
+
+def dense_shape(name: str, n: int, nq: int, nv: int) -> tuple[int, ...]:
+    """The shape of a whole matrix: "dense:nv,nv" is (nv, nv)."""
+    sizes = {"n": n, "nq": nq, "nv": nv}
+    words = [word for word in name.partition(":")[2].split(",") if word]
+    return tuple(sizes[word] if word in sizes else int(word) for word in words)
+
+
+@dataclass(frozen=True)
+class Function:
+    """An algorithm with the names and kinds of its arrays.
+
+    `name` tells functions apart; up to the first slash it is the question that users ask, which messages show. `inputs`
+    that a call may leave out are listed in `optional`, and then reach the algorithm as None. An output of a kind such
+    as "dense:nv,nv" is a nested list of scalars, which only unrolled kernels can make. `regroup` and `choose` say which
+    lowering passes the algorithm can bear: see :func:`catena.model.lowering.lowered.lower`; with `cut` it asks links
+    whether their own inertia has an inverse. `shared` inputs are the same for all samples of a call and come without
+    leading dimensions; rolled kernels keep one copy of them.
+    """
+
+    name: str
+    algorithm: Callable[..., Any]
+    inputs: Mapping[str, str]
+    outputs: Mapping[str, str]
+    optional: tuple[str, ...] = ()
+    regroup: bool = True
+    choose: bool = True
+    shared: tuple[str, ...] = ()
+    cut: bool = False
+
+    @property
+    def question(self) -> str:
+        """What users call it."""
+        return self.name.partition("/")[0]
+
+    @property
+    def dense(self) -> bool:
+        """Whether some output is a whole matrix."""
+        return any(is_dense(k) for k in self.outputs.values())
+
+    def given(self, present: tuple[str, ...]) -> dict[str, str]:
+        """The inputs of a call that leaves out the optional ones not in `present`."""
+        return {name: k for name, k in self.inputs.items() if name not in self.optional or name in present}

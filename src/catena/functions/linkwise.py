@@ -1,0 +1,93 @@
+"""Run an algorithm link by link: on numbers of any kind, or on expressions that a kernel is then made of."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from catena.functions.function import Function, Kind, dense_shape, is_dense, kind
+from catena.model.lowering.lowered import Lowered, lower
+from catena.model.tree import Tree
+from catena.scalars import Scalar
+from catena.sweeps import RealField, RealLinks
+from catena.trace.graph import Graph, Operand
+
+Traced = tuple[dict[str, int], dict[str, list[Operand]]]
+
+
+def evaluate(
+    tree: Tree, function: Function, values: Mapping[str, Any], scalar: Callable[[float], Scalar] = float
+) -> Any:
+    """The readable reference: run the algorithm link by link on scalars made by ``scalar``.
+
+    ``values`` holds the inputs by name; those left out must be optional. Returns what the algorithm returns with fields
+    turned into nested lists, one entry for each output.
+    """
+    links = RealLinks(lowered_for(tree, function), scalar)
+    fields = {}
+    for name, kind_name in function.given(tuple(values)).items():
+        numbers = [scalar(x) for x in np.ravel(np.asarray(values[name], dtype=object)).tolist()]
+        fields[name] = _spread(links, kind(kind_name), numbers)
+    results = _outputs(function, links, function.algorithm(links, *_arguments(function, fields)))
+    return {name: np.array(numbers, dtype=object).reshape(shape) for name, (numbers, shape) in results.items()}
+
+
+def trace(lowered: Lowered, function: Function, present: tuple[str, ...] = ()) -> Traced:
+    """Run the algorithm link by link on expressions: sizes of the inputs, expressions of the outputs."""
+    graph, links = Graph(), RealLinks(lowered)
+    sizes, fields = {}, {}
+    for name, kind_name in function.given(present).items():
+        k = kind(kind_name)
+        sizes[name] = int(np.prod(k.full_shape(*_sizes(lowered)))) if k.per != "robot" else k.width
+        fields[name] = _spread(links, k, [graph.input(name, i) for i in range(sizes[name])])
+    results = _outputs(function, links, function.algorithm(links, *_arguments(function, fields)))
+    return sizes, {name: numbers for name, (numbers, _) in results.items()}
+
+
+def _sizes(lowered: Lowered) -> tuple[int, int, int]:
+    return lowered.n, int(lowered.q_start[-1]), int(lowered.v_start[-1])
+
+
+def _arguments(function: Function, fields: Mapping[str, Any]) -> list[Any]:
+    return [fields.get(name) for name in function.inputs]
+
+
+def _spread(links: RealLinks, k: Kind, numbers: Sequence[Scalar]) -> Any:
+    """One long vector of numbers as a field of objects, or as one object for the whole robot."""
+    if k.per == "robot":
+        return k.build(list(numbers))
+    field, at = RealField(), 0
+    for link in links:
+        count = k.count(link.kind.nq, link.kind.nv)
+        field[link] = k.build(list(numbers[at : at + count]))
+        at += count
+    return field
+
+
+def _outputs(function: Function, links: RealLinks, result: Any) -> dict[str, tuple[list[Scalar], tuple[int, ...]]]:
+    """The outputs by name: their scalars in one long list, and their shapes."""
+    results = result if isinstance(result, tuple) else (result,)
+    outputs = {}
+    for (name, kind_name), value in zip(function.outputs.items(), results, strict=True):
+        if is_dense(kind_name):
+            shape = dense_shape(kind_name, *_sizes(links.lowered))
+            outputs[name] = list(np.array(value, dtype=object).ravel()), shape
+            continue
+        k = kind(kind_name)
+        if k.per == "robot":
+            outputs[name] = k.take(value[links.base]), k.shape
+        else:
+            shape = k.full_shape(*_sizes(links.lowered))
+            outputs[name] = [x for link in links for x in k.take(value[link])], shape
+    return outputs
+
+
+def lowered_for(tree: Tree, function: Function) -> Lowered:
+    """The mechanism lowered as far as the function allows, made once for a tree."""
+    known: dict[tuple[bool, ...], Lowered] = tree.__dict__.setdefault("_lowered", {})
+    passes = function.regroup, function.choose, function.cut
+    if passes not in known:
+        known[passes] = lower(tree, regroup=function.regroup, choose=function.choose, cut=function.cut)
+    return known[passes]

@@ -1,0 +1,1 @@
+"""From a Python call to machine code: arguments, results, batches, threads."""

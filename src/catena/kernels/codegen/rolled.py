@@ -1,0 +1,302 @@
+"""Rolled kernels: the loops of a :class:`~catena.trace.recorder.Program` as LLVM IR, for any number of links.
+
+Memory is ``fields[link + 1][slot][lane]``, the base first. ``context`` is a table of eight words: link constants (rows
+of scalars), parents, classes (one byte each), starts of q and of v, and the numbers of links, of coordinates and of
+speeds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from catena.functions.function import Kind
+from catena.kernels.codegen.elementary import HELPERS_IR, elementary_ir
+from catena.kernels.codegen.emit import Block, Lanes, Writer
+from catena.kernels.codegen.entries import batch_function, single_function
+from catena.kernels.machine.target import Target
+from catena.trace.fuse import fuse
+from catena.trace.graph import LEAF, Operand, live
+from catena.trace.recorder import CARRY, CONST, PARENT, SELF, Body, Loop, Program, Slot
+
+WORDS = ("constants", "parents", "classes", "q_start", "v_start", "links", "nq", "nv")
+"""The words of the context; the last three are numbers, the others addresses."""
+
+CARRIED_TWICE = 8
+"""So many numbers may go from link to link for two samples in turn; of more, there are not enough registers."""
+
+
+@dataclass
+class Layout:
+    """How the arrays of one kind of mechanism are addressed: whether every joint has one coordinate and one speed."""
+
+    unit_q: bool
+    unit_v: bool
+    widest_q: int
+    widest_v: int
+
+    def per_link(self, kind: Kind) -> int:
+        """At most how many numbers of an array belong to one link."""
+        return kind.width * {"q": self.widest_q, "v": self.widest_v, "link": 1, "robot": 0}[kind.per]
+
+    def fixed(self, kind: Kind) -> int:
+        """How many numbers of an array belong to no link."""
+        return kind.width if kind.per == "robot" else 0
+
+
+def rolled_ir(
+    program: Program,
+    inputs: Mapping[str, Kind],
+    outputs: Mapping[str, Kind],
+    layout: Layout,
+    target: Target,
+    dtype: Any,
+    shared: Sequence[str] = (),
+) -> str:
+    """The module: entry points ``batch`` and ``single`` as :mod:`catena.kernels.call.runtime` knows them.
+
+    Inputs that are ``shared`` have one row for all samples of a batch, and are not spread over lanes in memory.
+    """
+    few = max([len(loop.start) for loop in program.loops], default=0) <= CARRIED_TWICE
+    lanes = target.lanes(dtype) * (2 if shared and few else 1)  # two registers at a time: a chain is bound by latency
+    sweeps = {W: _Sweeps(program, inputs, outputs, layout, target, dtype, W, shared) for W in sorted({1, lanes})}
+    arrays = [*inputs.values(), *outputs.values()]
+    spread = [k for name, k in inputs.items() if name not in shared] + list(outputs.values())
+    blocks = sum(layout.per_link(k) for k in spread), sum(layout.fixed(k) for k in spread)
+    fields = dtype.itemsize * program.size
+    sizes = [
+        lanes * (fields + dtype.itemsize * (blocks[1] + len(arrays) * lanes)) + 64,
+        lanes * (fields + dtype.itemsize * blocks[0]),
+        fields + 64,
+        fields,
+    ]
+    operations = sum(
+        len(live([*b.stores.values(), *b.carried.values()])) for loop in program.loops for b in loop.bodies
+    )
+    parts = [
+        HELPERS_IR,
+        f"@lanes = dso_local constant i64 {lanes}",
+        f"@operations = dso_local constant i64 {max(1, operations // len(program.classes))}",
+        f"@scratch_bytes = dso_local constant [4 x i64] [{', '.join(f'i64 {x}' for x in sizes)}]",
+    ]
+    declarations: set[str] = set()
+    for s in sweeps.values():
+        parts.append(s.function())
+        texts, needed = elementary_ir(s.functions, target, dtype, s.W)
+        parts += texts
+        declarations |= needed | s.declarations
+    widths = [_width(k, i) for i, k in enumerate(arrays)]
+    prologue = [*_prologue(), *[line for _, lines in widths for line in lines]]
+    sizes_in, sizes_out = [[w for w, _ in part] for part in (widths[: len(inputs)], widths[len(inputs) :])]
+    parts.append(single_function("sweeps", list(inputs), list(outputs)))
+    one_row = [i for i, name in enumerate(inputs) if name in shared]
+    parts.append(batch_function("sweeps", sizes_in, sizes_out, Lanes(dtype, lanes), prologue, one_row))
+    return "\n".join([*sorted(declarations), *parts, ""])
+
+
+class _Sweeps:
+    """The function that runs all loops for W samples at once."""
+
+    def __init__(
+        self,
+        program: Program,
+        inputs: Mapping[str, Kind],
+        outputs: Mapping[str, Kind],
+        layout: Layout,
+        target: Target,
+        dtype: Any,
+        W: int,
+        shared: Sequence[str],
+    ) -> None:
+        self.program, self.inputs, self.outputs, self.layout = program, inputs, outputs, layout
+        self.shared = {f"in:{name}" for name in shared}
+        self.target, self.dtype, self.W = target, dtype, W
+        self.T, self.scalar = Lanes(dtype, W).type, Lanes(dtype, W).scalar
+        self.align = dtype.itemsize * W
+        self.slots, self.row = program.size, max([len(c) for c in program.columns], default=0)
+        self.declarations: set[str] = set()
+        self.functions: set[str] = set()
+        self.w = Writer()
+
+    def function(self) -> str:
+        """The whole function."""
+        w = self.w
+        arguments = [f"%in.{name}" for name in self.inputs] + [f"%out.{name}" for name in self.outputs]
+        pointers = ", ".join(f"ptr noalias {name}" for name in arguments)
+        w.label("entry")
+        for i, word in enumerate(WORDS):
+            kind = "i64" if word in ("links", "nq", "nv") else "ptr"
+            w.put(f"%{word}.at = getelementptr i64, ptr %context, i64 {i}")
+            w.put(f"%{word} = load {kind}, ptr %{word}.at")
+        w.put("%last = sub i64 %links, 1")
+        for slot, x in self.program.base.items():
+            self._store(self._at("%fields", str(self.program.slots[slot])), self._number(x))
+        w.put("br label %loop0.start")
+        for number, loop in enumerate(self.program.loops):
+            self._loop(number, loop)
+        w.label(f"loop{len(self.program.loops)}.start")
+        for name, wanted in self.program.results.items():
+            for i, slot in enumerate(wanted):
+                value = self._load(self._at("%fields", str(self.program.slots[slot])))
+                self._store(self._at(f"%out.{name}", str(i)), value)
+        w.put("ret void")
+        head = f"internal void @sweeps{self.W}(ptr noalias %context, {pointers}, ptr noalias %fields)"
+        return w.function(head, self.align)
+
+    def _at(self, base: str, index: str, element: str | None = None) -> str:
+        return self.w.new(f"getelementptr inbounds {element or self.T}, ptr {base}, i64 {index}")
+
+    def _load(self, at: str) -> str:
+        return self.w.new(f"load {self.T}, ptr {at}, align {self.align}")
+
+    def _store(self, at: str, value: str) -> None:
+        self.w.put(f"store {self.T} {value}, ptr {at}, align {self.align}")
+
+    def _block(self) -> Block:
+        return Block(self.target, self.dtype, self.W)
+
+    def _number(self, x: float) -> str:
+        return self._block().operand(x)
+
+    def _loop(self, number: int, loop: Loop) -> None:
+        w, name, up = self.w, f"loop{number}", loop.direction > 0
+        w.label(f"{name}.start")
+        w.put(f"%{name}.any = icmp sgt i64 %links, 0")
+        w.put(f"br i1 %{name}.any, label %{name}.turn, label %loop{number + 1}.start")
+        w.label(f"{name}.turn")
+        w.put(f"%{name}.k = phi i64 [{'0' if up else '%last'}, %{name}.start], [%{name}.next, %{name}.end]")
+        carried = sorted(loop.start)
+        for i, slot in enumerate(carried):
+            start = self._number(float(loop.start[slot]))
+            w.put(f"%{name}.c{i} = phi {self.T} [{start}, %{name}.start], [%{name}.d{i}, %{name}.end]")
+        here = self._places(name, loop, number)
+        ends = self._bodies(name, loop, here, carried)
+        w.label(f"{name}.end")
+        for i, slot in enumerate(carried):
+            w.put(f"%{name}.d{i} = phi {self.T} " + ", ".join(f"[{values[slot]}, %{label}]" for label, values in ends))
+        w.put(f"%{name}.next = add i64 %{name}.k, {loop.direction}")
+        w.put(f"%{name}.more = icmp {'slt' if up else 'sge'} i64 %{name}.next, {'%links' if up else '0'}")
+        w.put(f"br i1 %{name}.more, label %{name}.turn, label %{name}.done")
+        w.label(f"{name}.done")
+        if not up:
+            self._arrived(name, carried)
+        w.put(f"br label %loop{number + 1}.start")
+
+    def _arrived(self, name: str, carried: Sequence[Slot]) -> None:
+        """What was carried to the base is added to what the base holds, where somebody asks for it."""
+        wanted = {slot for slots in self.program.results.values() for slot in slots}
+        for i, slot in enumerate(carried):
+            if slot in wanted:
+                at = self._at("%fields", str(self.program.slots[slot]))
+                self._store(at, self.w.new(f"fadd {self.T} {self._load(at)}, %{name}.d{i}"))
+
+    def _places(self, name: str, loop: Loop, number: int) -> dict[str, str]:
+        """Where this turn finds constants, fields, inputs and outputs."""
+        w, k = self.w, f"%{name}.k"
+        here = {CONST: self._at("%constants", w.new(f"mul i64 {k}, {self.row}"), self.scalar)}
+        own = w.new(f"add i64 {k}, 1")
+        here[SELF] = self._at("%fields", w.new(f"mul i64 {own}, {self.slots}"))
+        if self.program.chain:
+            above = k
+        else:
+            parent = w.new(f"load i64, ptr {self._at('%parents', k, 'i64')}")
+            above = w.new(f"add i64 {parent}, 1")
+        here[PARENT] = self._at("%fields", w.new(f"mul i64 {above}, {self.slots}"))
+        starts = {"link": k, "robot": "0"}
+        for space, unit in (("q", self.layout.unit_q), ("v", self.layout.unit_v)):
+            starts[space] = k if unit else w.new(f"load i64, ptr {self._at(f'%{space}_start', k, 'i64')}")
+        for prefix, arrays in (("in", self.inputs), ("out", self.outputs)):
+            for array, kind in arrays.items():
+                index = starts[kind.per] if kind.width == 1 else w.new(f"mul i64 {starts[kind.per]}, {kind.width}")
+                element = self.scalar if f"{prefix}:{array}" in self.shared else None
+                here[f"{prefix}:{array}"] = self._at(f"%{prefix}.{array}", index, element)
+        return here
+
+    def _bodies(
+        self, name: str, loop: Loop, here: Mapping[str, str], carried: Sequence[Slot]
+    ) -> list[tuple[str, dict[Slot, str]]]:
+        """The bodies of a loop, one for each class; returns the label that each ends with and what it carries on."""
+        w = self.w
+        labels = [f"{name}.body{i}" for i in range(len(loop.bodies))]
+        if len(labels) > 1:
+            code = w.new(f"load i8, ptr {self._at('%classes', f'%{name}.k', 'i8')}")
+            cases = " ".join(f"i8 {i}, label %{label}" for i, label in enumerate(labels[1:], 1))
+            w.put(f"switch i8 {code}, label %{labels[0]} [ {cases} ]")
+        else:
+            w.put(f"br label %{labels[0]}")
+        ends = []
+        for number, (label, body) in enumerate(zip(labels, loop.bodies, strict=True)):
+            w.label(label)
+            ends.append((label, self._body(name, body, here, carried, self.program.columns[number])))
+            w.put(f"br label %{name}.end")
+        return ends
+
+    def _body(
+        self, name: str, body: Body, here: Mapping[str, str], carried: Sequence[Slot], columns: Sequence[str]
+    ) -> dict[Slot, str]:
+        values: list[Operand] = [*body.stores.values(), *body.carried.values()]
+        values = fuse(values) if self.target.has_fma else values
+        block = self._block()
+        nodes = live(values)
+        for node in nodes:
+            if node.op == LEAF:
+                block.values[node.id] = self._leaf(name, node.args[0], node.args[1], here, carried, columns)
+        block.run([node for node in nodes if node.op != LEAF], self.w)
+        self.declarations |= block.declarations
+        self.functions |= block.functions
+        texts = [block.operand(x) for x in values]
+        for (array, index), text in zip(body.stores, texts, strict=False):
+            place = here[array]
+            at = self.program.slots[index] if array in (SELF, PARENT) else index
+            self._store(self._at(place, str(at)), text)
+        return dict(zip(body.carried, texts[len(body.stores) :], strict=True))
+
+    def _leaf(
+        self,
+        name: str,
+        array: str,
+        index: Any,
+        here: Mapping[str, str],
+        carried: Sequence[Slot],
+        columns: Sequence[str],
+    ) -> str:
+        if array == CARRY:
+            return f"%{name}.c{carried.index(index)}"
+        if array == CONST:
+            return self._everywhere(here[CONST], columns.index(index))
+        if array in (SELF, PARENT):
+            return self._load(self._at(here[array], str(self.program.slots[index])))
+        place = f"in:{array}"
+        if place in self.shared:
+            return self._everywhere(here[place], index)
+        return self._load(self._at(here[place], str(index)))
+
+    def _everywhere(self, row: str, index: int) -> str:
+        """A number of a row of scalars, the same in all lanes."""
+        value = self.w.new(f"load {self.scalar}, ptr {self._at(row, str(index), self.scalar)}")
+        return value if self.W == 1 else self._splat(value)
+
+    def _splat(self, value: str) -> str:
+        first = self.w.new(f"insertelement {self.T} poison, {self.scalar} {value}, i64 0")
+        return self.w.new(f"shufflevector {self.T} {first}, {self.T} poison, <{self.W} x i32> zeroinitializer")
+
+
+def _prologue() -> list[str]:
+    """Read the sizes of the mechanism from the context."""
+    return [
+        line
+        for i, word in ((5, "links"), (6, "nq"), (7, "nv"))
+        for line in (
+            f"  %{word}.at = getelementptr i64, ptr %context, i64 {i}",
+            f"  %{word} = load i64, ptr %{word}.at",
+        )
+    ]
+
+
+def _width(kind: Kind, number: int) -> tuple[str, list[str]]:
+    """The number of scalars in a row of an array, and the line that computes it."""
+    if kind.per == "robot":
+        return str(kind.width), []
+    count = {"q": "%nq", "v": "%nv", "link": "%links"}[kind.per]
+    return f"%width{number}", [f"  %width{number} = mul i64 {count}, {kind.width}"]

@@ -1,0 +1,201 @@
+"""Straight-line code for batches, in tiles of a few blocks of W samples.
+
+Rows are transposed into blocks ``[component][lane]``, as far as they are used, each part of the code runs over the
+blocks of the tile, and the results are transposed back, wherever in the block they are. Parts are short, so the
+processor works on the next block while results of the last one are still on their way. Between parts, the rows of the
+next tile are called into the cache.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+from catena.kernels.codegen.emit import Writer
+from catena.kernels.codegen.entries import BATCH, pointers, strides
+from catena.kernels.codegen.loops import Counted
+from catena.kernels.codegen.straight import Straight, Task
+from catena.kernels.codegen.streaming import FENCE, OFFSET, stream_from, streaming_functions
+from catena.kernels.codegen.transposition import gather_some, scatter_from, transpose, transposing_functions
+
+PART = 120
+"""About how many operations make a part."""
+TILE_BYTES, TILE_BLOCKS, WIDE_TILE_BLOCKS = 2**16, 8, 4
+"""A tile has no more blocks than these allow, fewer where results are written past the caches, but at least two."""
+LINE, AHEAD = 64, 2**15
+"""Bytes of a cache line, and the largest piece of an array that is called into the cache."""
+SCATTERED = 4096
+"""Results of up to so many components are written by straight code."""
+WIDE, STREAMED = 2**10, 2**23
+"""Rows of so many bytes are written past the caches if the whole result has so many."""
+
+
+class _Array(NamedTuple):
+    """An input or output: the pointer to its first row, its stride, its width, and where it is in a block.
+
+    ``place`` is where its components start if they are side by side, ``components`` which of an input are used or where
+    those of an output are.
+    """
+
+    rows: str
+    stride: str
+    width: int
+    place: int
+    components: Sequence[int | float]
+
+
+class Tiled(Straight):
+    """W samples at a time."""
+
+    name = "batch"
+
+    def __init__(self, task: Task) -> None:
+        self.scattered = sum(task.outputs) <= SCATTERED
+        self._scattering: list[str] = []
+        super().__init__(task, task.target.lanes(task.dtype), PART, False, self.scattered)
+
+    @property
+    def blocks(self) -> int:
+        """How many blocks a tile has."""
+        most = WIDE_TILE_BLOCKS if any(map(self._streamed, self.task.outputs)) else TILE_BLOCKS
+        return max(2, min(most, TILE_BYTES // (self.slots * self.lanes.size)))
+
+    @property
+    def bytes(self) -> int:
+        """The size of scratch."""
+        return self.blocks * self.slots * self.lanes.size
+
+    def functions(self) -> list[str]:
+        """Definitions for the module."""
+        texts, count = [self.numbers(), *transposing_functions(self.lanes)], 0
+        for stage, parts in enumerate(self.stages):
+            called = any(call.stage == stage for call in self.memory.calls)
+            for part in [*parts, None] if called else parts:
+                texts.append(self._over_blocks(count, stage, part))
+                count += 1
+        entry = self._entry(count)
+        return [*texts, *self._scattering, entry]
+
+    def _over_blocks(self, number: int, stage: int, part: Any) -> str:
+        """A function that runs a part, or if there is none the calls of a stage, for each block of a tile."""
+        w = Writer()
+        w.label("entry")
+        loop = Counted(w, "blocks", "%blocks")
+        block = self._block(w, loop.i)
+        if part is None:
+            self.calls(w, stage, block)
+        else:
+            self.code.write(part, w, [block, "@batch.numbers"])
+        loop.close()
+        w.put("ret void")
+        return w.function(f"internal void @part{number}(ptr %scratch, i64 %blocks)")
+
+    def _block(self, w: Writer, number: str) -> str:
+        return self.at(w, "%scratch", w.new(f"mul i64 {number}, {self.slots}"))
+
+    def _entry(self, parts: int) -> str:
+        w, W = Writer(), self.lanes.W
+        w.label("entry")
+        w.put("%stop = add i64 %first, %count")
+        inputs, outputs = self._arrays(w)
+        tiles = Counted(w, "tiles", "%stop", "%first", self.blocks * W)
+        left = w.new(f"sub i64 %stop, {tiles.i}")
+        blocks = w.new(f"udiv i64 {w.new(f'add i64 {left}, {W - 1}')}, {W}")
+        over = w.new(f"icmp sgt i64 {blocks}, {self.blocks}")
+        blocks = w.new(f"select i1 {over}, i64 {self.blocks}, i64 {blocks}")
+        self._transpose(w, "gather", tiles.i, blocks, inputs, self._gather)
+        following = w.new(f"add i64 {tiles.i}, {self.blocks * W}")
+        narrow = [array for array in outputs if not self._streamed(array.width)]
+        ahead = self._lines(w, following, inputs, 0) + self._lines(w, tiles.i, narrow, 1)
+        for part in range(parts):
+            w.put(f"call void @part{part}(ptr %scratch, i64 {blocks})")
+            for start, offset, writes in ahead[part::parts]:
+                line = w.new(f"getelementptr i8, ptr {start}, i64 {offset}")
+                w.put(f"call void @llvm.prefetch.p0(ptr {line}, i32 {writes}, i32 3, i32 1)")
+        self._transpose(w, "scatter", tiles.i, blocks, outputs, self._scatter)
+        tiles.close()
+        if any(map(self._streamed, self.task.outputs)):
+            w.put(FENCE)
+        w.put("ret void")
+        return w.function(BATCH)
+
+    def _arrays(self, w: Writer) -> tuple[list[_Array], list[_Array]]:
+        task, count = self.task, len(self.task.inputs)
+        rows_in, rows_out = pointers(w, "%inputs", count), pointers(w, "%outputs", len(task.outputs))
+        steps_in, steps_out = strides(w, count), [str(width) for width in task.outputs]
+        leaves = self.task.program.leaves.values()
+        used = [sorted({int(x.which) for x in leaves if x.source == f":{name}"}) for name in task.names]
+        places = [place.at for place in self.memory.arrays] + [0] * len(task.outputs)
+        ends = list(itertools.accumulate(task.outputs, initial=0))
+        where = [self.memory.places[a:b] for a, b in itertools.pairwise(ends)]
+        return (
+            [_Array(*x) for x in zip(rows_in, steps_in, task.inputs, places[:count], used, strict=True)],
+            [_Array(*x) for x in zip(rows_out, steps_out, task.outputs, places[count:], where, strict=False)],
+        )
+
+    def _transpose(
+        self, w: Writer, name: str, first: str, blocks: str, arrays: Sequence[_Array], move: Callable[..., None]
+    ) -> None:
+        """Move rows, from a sample on, to the blocks of a tile, or back."""
+        loop = Counted(w, name, blocks)
+        sample = w.new(f"add i64 {first}, {w.new(f'mul i64 {loop.i}, {self.lanes.W}')}")
+        base = self._block(w, loop.i)
+        for array in arrays:
+            move(w, array, sample, base)
+        loop.close()
+
+    def _gather(self, w: Writer, array: _Array, sample: str, base: str) -> None:
+        block = self.at(w, base, array.place)
+        used = [int(i) for i in array.components]
+        gather_some(w, self.lanes, array.rows, sample, "%stop", array.stride, block, array.width, used)
+
+    def _scatter(self, w: Writer, array: _Array, sample: str, base: str) -> None:
+        if self.scattered:
+            name = f"scatter{len(self._scattering)}"
+            streamed = self._streamed(array.width)
+            if streamed:
+                self._stream_if_large(w, name, array, sample, base)
+            self._scattering += scatter_from(w, name, self.lanes, array.rows, sample, "%stop", base, array.components)
+            if streamed:
+                w.put(f"br label %{name}.written")
+                w.label(f"{name}.written")
+            return
+        block = self.at(w, base, array.place)
+        transpose(w, "scatter", self.lanes, array.rows, sample, "%stop", array.stride, block, str(array.width))
+
+    def _streamed(self, width: int) -> bool:
+        """Whether rows of an output are so wide that they are worth writing past the caches."""
+        wide = self.scattered and width * self.lanes.dtype.itemsize >= WIDE
+        return wide and self.task.target.streams and self.lanes.size > OFFSET
+
+    def _stream_if_large(self, w: Writer, name: str, array: _Array, sample: str, base: str) -> None:
+        """Write a whole block past the caches if the result is large and well placed; else go on, at ``name.plain``."""
+        offset = w.new(f"mul i64 {sample}, {array.width}")
+        row = w.new(f"getelementptr {self.lanes.scalar}, ptr {array.rows}, i64 {offset}")
+        odd = w.new(f"and i64 {w.new(f'ptrtoint ptr {row} to i64')}, {self.lanes.size - 1}")
+        end = w.new(f"add i64 {sample}, {self.lanes.W}")
+        tests = [
+            w.new(f"icmp eq i64 {odd}, {OFFSET}"),
+            w.new(f"icmp sle i64 {end}, %stop"),
+            w.new(f"icmp sge i64 %stop, {STREAMED // (array.width * self.lanes.dtype.itemsize)}"),
+        ]
+        both = w.new(f"and i1 {tests[0]}, {tests[1]}")
+        w.put(f"br i1 {w.new(f'and i1 {both}, {tests[2]}')}, label %{name}.streamed, label %{name}.plain")
+        w.label(f"{name}.streamed")
+        stream_from(w, f"{name}.stream", self.lanes, row, base, array.components)
+        self._scattering += streaming_functions(f"{name}.stream", self.lanes, array.components)
+        w.put(f"br label %{name}.written")
+        w.label(f"{name}.plain")
+
+    def _lines(self, w: Writer, sample: str, arrays: Sequence[_Array], writes: int) -> list[tuple[str, int, int]]:
+        """Cache lines of a tile's rows, if these follow each other: where to count from, offset, whether to write."""
+        self.block.declarations.add("declare void @llvm.prefetch.p0(ptr, i32, i32, i32)")
+        lines: list[tuple[str, int, int]] = []
+        for array in arrays:
+            size = self.blocks * self.lanes.size * array.width
+            if size <= AHEAD:
+                offset = w.new(f"mul i64 {sample}, {array.stride}")
+                start = w.new(f"getelementptr {self.lanes.scalar}, ptr {array.rows}, i64 {offset}")
+                lines += [(start, at, writes) for at in range(0, size, LINE)]
+        return lines

@@ -1,0 +1,195 @@
+"""LLVM IR to machine code, and machine code to addresses that can be called.
+
+Code is position-independent in LLVM's small code model, so that constants are one instruction away, and is loaded by
+llvmlite's own memory manager, which keeps the sections of an object together. That manager cannot reach symbols
+outside the object: IR given to this module may not declare any. What a kernel needs from the C library it calls
+through its table ``@helpers`` (:data:`HELPERS`), which is filled in after loading.
+
+Everything here may be called from any thread. LLVM work is done under one lock, which a fork waits for, so that a
+child never inherits LLVM in the middle of something.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import os
+import sys
+import threading
+import weakref
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from catena.errors import CatenaError
+from catena.kernels.machine.cache import Cache, key_of
+from catena.kernels.machine.fingerprint import package_fingerprint
+from catena.kernels.machine.target import Target, host
+
+HELPERS = ("sin", "cos", "log")
+"""The functions ``double (double)`` of the C library that ``@helpers`` points to, in this order."""
+
+LIBRARY_INTRINSICS = ("mem", "sin", "cos", "tan", "exp", "exp2", "log", "log2", "log10", "pow")
+"""Intrinsics ``llvm.NAME…`` that LLVM may turn into calls of the C library."""
+
+_lock = threading.RLock()
+_loaded: weakref.WeakValueDictionary[str, Module] = weakref.WeakValueDictionary()
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(before=_lock.acquire, after_in_parent=_lock.release, after_in_child=_lock.release)
+
+
+@dataclass(frozen=True)
+class Codegen:
+    """How hard LLVM works: ``opt`` on machine code (0 to 3), ``passes`` on the IR before that (0 for none, to 3)."""
+
+    opt: int = 2
+    passes: int = 0
+
+
+class Module:
+    """Machine code in memory. It stays there as long as this object lives."""
+
+    def __init__(self, engine: Any, size: int) -> None:
+        self.size = size
+        self._engine = engine
+        weakref.finalize(self, _close, engine).atexit = False
+
+    def address(self, symbol: str) -> int:
+        """Where a function or a constant of the module is."""
+        with _lock:
+            address = int(self._engine.get_global_value_address(symbol))
+        if not address:
+            raise CatenaError(f"machine code without the symbol {symbol!r}")
+        return address
+
+    def has(self, symbol: str) -> bool:
+        """Whether the module exports the symbol."""
+        with _lock:
+            return bool(self._engine.get_global_value_address(symbol))
+
+    def integers(self, symbol: str, count: int = 1) -> tuple[int, ...]:
+        """The values of an exported ``[count x i64]``."""
+        return tuple((ctypes.c_int64 * count).from_address(self.address(symbol)))
+
+
+def compile_cached(key_parts: tuple[str, ...], make_ir: Callable[[], str], codegen: Codegen | None = None) -> Module:
+    """The module of IR text for a key: see :func:`module_cached`."""
+    codegen = codegen or Codegen()
+    return module_cached((*key_parts, repr(codegen)), lambda: object_code(make_ir(), codegen))
+
+
+def module_cached(key_parts: tuple[str, ...], make_code: Callable[[], bytes]) -> Module:
+    """The module for a key: in memory already, or from the disk cache, or made now by :func:`object_code`.
+
+    ``key_parts`` must name everything that ``make_code`` depends on, apart from the processor and the versions of LLVM
+    and of Catena, which are added here. ``make_code`` is called only if the cache doesn't know the key.
+    """
+    with _lock:
+        key = key_of(*key_parts, package_fingerprint(), *target_parts(host()))
+    if (module := _loaded.get(key)) is not None:
+        return module
+    cache = Cache.default()
+    code = cache.load(key)
+    if code is None:
+        code = make_code()
+        cache.store(key, code)
+    with _lock:
+        if (module := _loaded.get(key)) is None:
+            module = _loaded[key] = load(code)
+        return module
+
+
+def object_code(ir: str, codegen: Codegen | None = None, target: Target | None = None) -> bytes:
+    """The machine code of IR text, as an object file. Other targets than this computer's serve for inspection."""
+    with _lock:
+        return _compile(ir, codegen or Codegen(), target or host())
+
+
+def load(code: bytes) -> Module:
+    """Map an object file into memory. It must come from :func:`object_code`: LLVM aborts the process on a bad one."""
+    with _lock:
+        module = Module(_engine(code), len(code))
+        if module.has("helpers"):
+            table = (ctypes.c_void_p * len(HELPERS)).from_address(module.address("helpers"))
+            table[:] = list(_helper_addresses())
+        return module
+
+
+def target_parts(target: Target) -> tuple[str, ...]:
+    """What machine code depends on besides the IR."""
+    return target.triple, target.cpu, target.features, ".".join(map(str, _llvm().llvm_version_info))
+
+
+@functools.cache
+def _llvm() -> Any:
+    """llvmlite's binding, imported when first needed and ready to use."""
+    if sys.maxsize < 2**63 - 1:
+        raise CatenaError("Catena's kernels need a 64-bit Python")
+    import llvmlite.binding as llvm
+
+    llvm.initialize_native_target()
+    llvm.initialize_native_asmprinter()
+    return llvm
+
+
+# LLVM's objects are released when a function returns. That too has to happen under the lock, so those that use them
+# are called with the lock held and are not inlined into their callers.
+
+
+def _compile(ir: str, codegen: Codegen, target: Target) -> bytes:
+    llvm = _llvm()
+    module = llvm.parse_assembly(ir)
+    module.verify()
+    machine = _target_machine(target, codegen.opt)
+    if codegen.passes:
+        builder = llvm.create_pass_builder(machine, llvm.create_pipeline_tuning_options(codegen.passes))
+        builder.getModulePassManager().run(module, builder)
+    _refuse_externals(module)
+    return bytes(machine.emit_object(module))
+
+
+def _engine(code: bytes) -> Any:
+    llvm = _llvm()
+    engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), _target_machine(host(), 0), use_lmm=True)
+    engine.add_object_file(llvm.ObjectFileRef.from_data(code))
+    engine.finalize_object()
+    return engine
+
+
+def _target_machine(target: Target, opt: int) -> Any:
+    triple = target.triple + ("-elf" if os.name == "nt" and not target.triple.endswith("-elf") else "")
+    return (
+        _llvm()
+        .Target.from_triple(triple)
+        .create_target_machine(
+            cpu=target.cpu, features=target.features, opt=opt, reloc="pic", codemodel="small", jit=True
+        )
+    )
+
+
+def _refuse_externals(module: Any) -> None:
+    """Raise if the module needs a symbol that it doesn't define."""
+    declared = [f.name for f in module.functions if f.is_declaration]
+    strangers = [name for name in declared if not name.startswith("llvm.") or _library_call(name)]
+    strangers += [v.name for v in module.global_variables if v.is_declaration]
+    if strangers:
+        raise CatenaError(f"a kernel may not use external symbols, but this one needs {', '.join(strangers)}")
+
+
+def _library_call(intrinsic: str) -> bool:
+    name = intrinsic.split(".")[1]
+    return name in LIBRARY_INTRINSICS or name.startswith("mem")
+
+
+@functools.cache
+def _helper_addresses() -> tuple[int, ...]:
+    library = ctypes.CDLL("ucrtbase" if os.name == "nt" else None)
+    if not all(hasattr(library, name) for name in HELPERS):
+        library = ctypes.CDLL("libm.so.6")
+    return tuple(ctypes.cast(getattr(library, name), ctypes.c_void_p).value or 0 for name in HELPERS)
+
+
+def _close(engine: Any) -> None:
+    with _lock:
+        engine.close()

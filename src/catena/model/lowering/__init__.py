@@ -1,0 +1,1 @@
+"""A mechanism in internal frames with regrouped inertias, as algorithms want it."""

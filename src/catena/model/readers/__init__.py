@@ -1,0 +1,1 @@
+"""Files that describe mechanisms: URDF and MJCF."""

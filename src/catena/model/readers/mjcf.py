@@ -1,0 +1,230 @@
+"""MJCF: MuJoCo's own compiler reads it, so defaults, classes, includes and units are right by definition.
+
+MuJoCo's bodies become links of the same names, hanging on the world, which is the base. What differs from MuJoCo:
+
+- q is MuJoCo's qpos with quaternions as x, y, z, w instead of w, x, y, z. A hinge or slide at its `ref` is where the
+  file draws it. A free joint's velocity is (ω, v) in its own frame; MuJoCo's qvel has v first, in the world's axes.
+- A body with several joints becomes several links, "body:joint", all massless but the last.
+- A joint that does not pass through its body's origin moves a link "body:joint" whose frame lies on the joint; the body
+  is fixed to it, so its name stays good wherever a link or frame is asked for.
+- Tendons, actuators, equality constraints, springs, contacts and fluids are not part of a robot; warnings say so.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import warnings
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from catena.errors import UnsupportedError
+from catena.model.parts import JointPart, LinkPart
+from catena.model.readers.meshes import MeshReference
+from catena.model.readers.xml import Document
+
+Array = npt.NDArray[np.float64]
+
+FREE, BALL, SLIDE, HINGE = range(4)  # mjtJoint
+MESH = 7  # mjtGeom
+_LEFT_OUT = {
+    "neq": "equality constraints",
+    "ntendon": "tendons",
+    "nu": "actuators",
+    "nflex": "deformable bodies",
+    "nplugin": "plugins",
+}
+
+
+def compile_mjcf(document: Document) -> tuple[Any, list[str]]:
+    """MuJoCo's MjModel of the document, and what its compiler warned about. Raises LoadError with MuJoCo's reason."""
+    try:
+        import mujoco
+    except ImportError:
+        raise UnsupportedError(f'{document.source}: reading MJCF takes MuJoCo: pip install "catena[mjcf]"') from None
+    try:
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            if document.path is not None:
+                spec = mujoco.MjSpec.from_file(os.fspath(document.path))
+            else:
+                spec = mujoco.MjSpec.from_string(document.data.decode("utf-8-sig"))
+            model = spec.compile()
+    except UnicodeDecodeError:
+        raise document.error("MJCF text must be UTF-8") from None
+    except (ValueError, mujoco.FatalError, mujoco.UnexpectedError) as error:
+        raise document.error(f"MuJoCo cannot compile it: {' '.join(str(error).split())}") from None
+    return model, [str(warning.message) for warning in caught]
+
+
+class MjcfParts:
+    """The parts of one compiled MJCF model: `name`, `links`, `joints`, `gravity`, `warnings` about what is left out.
+
+    With `floating`, a lone root body without joints gets a free one, as if the file had a <freejoint/>;
+    `has_free_base` says whether the root moves freely, by the file's word or by this.
+    """
+
+    def __init__(self, model: Any, *, floating: bool = False) -> None:
+        self.model = model
+        roots = [body for body in range(1, model.nbody) if model.body_parentid[body] == 0]
+        self.has_free_base = bool(np.any(model.jnt_type == FREE))
+        self._freed = -1
+        if floating and not self.has_free_base and len(roots) == 1 and model.body_jntnum[roots[0]] == 0:
+            self.has_free_base, self._freed = True, roots[0]
+        self._used: set[str] = set()
+        self._bodies = ["world"] + [self._name(model.body(i).name, f"body{i}") for i in range(1, model.nbody)]
+        self._joints = [self._name(model.joint(i).name, f"joint{i}", "joint ") for i in range(model.njnt)]
+        self.name = model.names[: model.names.index(b"\0")].decode(errors="replace") or "robot"
+        self.gravity = _gravity(model)
+        self.warnings = _left_out(model)
+        self.links: list[LinkPart] = [LinkPart("world")]
+        self.joints: list[JointPart] = []
+        for body in range(1, model.nbody):
+            self._body(body)
+
+    def _name(self, name: str, fallback: str, kind: str = "link ") -> str:
+        """`name`, or `fallback` for what has none, not used before for a part of this kind."""
+        candidate = name or fallback
+        while kind + candidate in self._used:
+            candidate += "_"
+        self._used.add(kind + candidate)
+        return candidate
+
+    def _body(self, body: int) -> None:
+        """One body: a link for each of its joints, and one more, fixed, if the last joint misses the body's origin."""
+        model, name = self.model, self._bodies[body]
+        parent = self._bodies[model.body_parentid[body]]
+        rotation, position = rotation_of(model.body_quat[body]), model.body_pos[body].copy()
+        first, count = int(model.body_jntadr[body]), int(model.body_jntnum[body])
+        for joint in range(first, first + count):
+            kind = int(model.jnt_type[joint])
+            anchor = model.jnt_pos[joint] if kind in (HINGE, BALL) else np.zeros(3)
+            last = joint == first + count - 1
+            link = name if last and not anchor.any() else self._name(f"{name}:{self._joints[joint]}", "")
+            self.joints.append(self._joint(joint, parent, link, rotation, position + rotation @ anchor))
+            if link != name:
+                self.links.append(LinkPart(link))
+            parent, rotation, position = link, np.eye(3), -anchor
+        if body == self._freed:
+            self.joints.append(JointPart(self._name("root_joint", "", "joint "), "free", parent, name))
+        elif parent != name:
+            joint_name = self._name(f"{name}:fixed", "", "joint ")
+            self.joints.append(JointPart(joint_name, "fixed", parent, name, rotation, position))
+        turn = rotation_of(model.body_iquat[body])
+        inertia = turn @ np.diag(model.body_inertia[body]) @ turn.T
+        meshes = self._meshes(body)
+        mass, com = float(model.body_mass[body]), model.body_ipos[body].copy()
+        self.links.append(LinkPart(name, mass, com, (inertia + inertia.T) / 2.0, meshes))
+
+    def _joint(self, joint: int, parent: str, child: str, rotation: Array, position: Array) -> JointPart:
+        """One joint whose child's frame lies at `rotation`, `position` in the parent's when the joint is at its ref."""
+        model, kind = self.model, int(self.model.jnt_type[joint])
+        name, axis = self._joints[joint], model.jnt_axis[joint].copy()
+        dofs = slice(model.jnt_dofadr[joint], model.jnt_dofadr[joint] + (6, 3, 1, 1)[kind])
+        common: dict[str, Any] = {
+            "damping": _per_dof(kind, model.dof_damping[dofs]),
+            "friction": _per_dof(kind, model.dof_frictionloss[dofs]),
+            "armature": _per_dof(kind, model.dof_armature[dofs]),
+        }
+        if kind == FREE:  # its q is the pose in the world, whatever the file's pos and quat
+            return JointPart(name, "free", parent, child, **common)
+        if kind == BALL:
+            return JointPart(name, "spherical", parent, child, rotation, position, **common)
+        ref = float(model.qpos0[model.jnt_qposadr[joint]])
+        if model.jnt_limited[joint]:
+            common["lower"], common["upper"] = map(float, model.jnt_range[joint])
+        if model.jnt_actfrclimited[joint]:
+            common["effort_limit"] = float(np.abs(model.jnt_actfrcrange[joint]).max())
+        if kind == SLIDE:
+            position = position - rotation @ axis * ref
+            return JointPart(name, "prismatic", parent, child, rotation, position, axis, **common)
+        if ref:
+            rotation = rotation @ _turn_about(axis, -ref)
+        kind_name = "revolute" if model.jnt_limited[joint] else "continuous"
+        return JointPart(name, kind_name, parent, child, rotation, position, axis, **common)
+
+    def _meshes(self, body: int) -> tuple[MeshReference, ...]:
+        """The body's mesh files, each with the pose the file gave it (MuJoCo moves meshes to their principal axes)."""
+        model, found = self.model, []
+        first, count = int(model.body_geomadr[body]), int(model.body_geomnum[body])
+        for geom in range(first, first + count):
+            mesh = int(model.geom_dataid[geom])
+            if int(model.geom_type[geom]) != MESH or mesh < 0 or model.mesh_pathadr[mesh] < 0:
+                continue
+            start = int(model.mesh_pathadr[mesh])
+            path = model.paths[start : model.paths.index(b"\0", start)].decode(errors="replace")
+            rotation = rotation_of(model.geom_quat[geom]) @ rotation_of(model.mesh_quat[mesh]).T
+            position = model.geom_pos[geom] - rotation @ model.mesh_pos[mesh]
+            found.append(
+                MeshReference(
+                    path,
+                    "visual" if model.geom_group[geom] <= 2 else "collision",
+                    tuple(tuple(row) for row in rotation.tolist()),  # type: ignore[arg-type]
+                    tuple(position.tolist()),
+                    tuple(model.mesh_scale[mesh].tolist()),
+                    directory=os.path.dirname(path) or None,
+                )
+            )
+        return tuple(found)
+
+
+def _per_dof(kind: int, values: Array) -> float | list[float]:
+    """One value per degree of freedom, in Catena's order: a free joint's angular ones come first."""
+    numbers: list[float] = values.tolist()
+    return numbers[3:] + numbers[:3] if kind == FREE else numbers if kind == BALL else numbers[0]
+
+
+def _gravity(model: Any) -> tuple[float, ...]:
+    """The model's gravity, unless its flags switch it off."""
+    from mujoco import mjtDisableBit
+
+    off = int(model.opt.disableflags) & int(mjtDisableBit.mjDSBL_GRAVITY)
+    return (0.0, 0.0, 0.0) if off else tuple(map(float, model.opt.gravity))
+
+
+def _left_out(model: Any) -> list[str]:
+    """What the model has beyond a tree of rigid bodies, as warnings."""
+    found = [f"{getattr(model, key, 0)} {what}" for key, what in _LEFT_OUT.items() if getattr(model, key, 0)]
+    springs = int(np.count_nonzero(model.jnt_stiffness))
+    if springs:
+        found.append(f"{springs} joint springs")
+    if model.opt.density or model.opt.viscosity:
+        found.append("a surrounding fluid")
+    if np.any(model.body_gravcomp):
+        found.append("gravity compensation")
+    balls = int(np.count_nonzero((model.jnt_type == BALL) & (model.jnt_limited != 0)))
+    if balls:
+        found.append(f"limits of {balls} ball joints")
+    return [f"left out, not part of a robot: {', '.join(found)}"] if found else []
+
+
+def rotation_of(quaternion: npt.ArrayLike) -> Array:
+    """The rotation matrix of MuJoCo's quaternion (w, x, y, z)."""
+    w, x, y, z = np.asarray(quaternion, dtype=float).tolist()
+    norm = math.sqrt(w * w + x * x + y * y + z * z)
+    w, x, y, z = w / norm, x / norm, y / norm, z / norm
+    return np.array(
+        [
+            [w * w + x * x - y * y - z * z, 2.0 * (x * y - w * z), 2.0 * (x * z + w * y)],
+            [2.0 * (x * y + w * z), w * w - x * x + y * y - z * z, 2.0 * (y * z - w * x)],
+            [2.0 * (x * z - w * y), 2.0 * (y * z + w * x), w * w - x * x - y * y + z * z],
+        ]
+    )
+
+
+def _turn_about(axis: Array, angle: float) -> Array:
+    """The rotation by `angle` about `axis`, a unit vector."""
+    half = math.sin(angle / 2.0) * axis
+    return rotation_of([math.cos(angle / 2.0), *half])
+
+
+def read_mjcf(document: Document, *, floating: bool = False) -> MjcfParts:
+    """The parts of an MJCF document; see MjcfParts."""
+    model, said = compile_mjcf(document)
+    parts = MjcfParts(model, floating=floating)
+    parts.warnings[:0] = said
+    if not parts.joints:
+        parts.warnings.append("the model has no <body>: nothing in it can move")
+    return parts

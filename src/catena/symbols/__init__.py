@@ -1,0 +1,8 @@
+"""Symbolic dynamics: the same algorithms on letters instead of numbers. Needs SymPy: extra ``catena[symbolic]``."""
+
+from __future__ import annotations
+
+from catena.symbols.functions import WHAT, symbolic
+from catena.symbols.result import Symbolic
+
+__all__ = ["WHAT", "Symbolic", "symbolic"]

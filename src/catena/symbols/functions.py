@@ -1,0 +1,190 @@
+"""What can be asked for in symbols, and the question itself: `catena.symbols`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from catena.algorithms import denoc, newton_euler, udu
+from catena.algorithms.composite_body import mass_matrix
+from catena.errors import UnknownNameError, UnsupportedError
+from catena.model.joints import JOINT_TYPES
+from catena.model.lowering.lowered import lower
+from catena.model.tree import Tree
+from catena.scalars import Scalar
+from catena.spatial import ArticulatedInertia, Mat3, RigidInertia
+from catena.symbols.mechanism import Letters, SymbolicLinks
+from catena.symbols.readable import expression
+from catena.symbols.result import Symbolic
+from catena.symbols.ring import Ring
+
+if TYPE_CHECKING:
+    from catena.robot import Robot
+
+Rows = list[list[Scalar]]
+Coordinates = Mapping[str, Any]
+Question = Callable[[Any, Coordinates], dict[str, Rows]]
+"""Takes the links and the coordinates' fields by name, returns matrices of scalars by name."""
+
+
+def _column(links: Any, field: Any) -> Rows:
+    return [[x] for link in links for x in field[link]]
+
+
+def _mass_matrix(links: Any, x: Coordinates) -> dict[str, Rows]:
+    return {"M": mass_matrix(links, x["q"])}
+
+
+def _udu(links: Any, x: Coordinates) -> dict[str, Rows]:
+    U, D = udu.elements(links, x["q"])
+    return {"U": U, "D": D}
+
+
+def _at_rest(links: Any, x: Coordinates) -> dict[str, Rows]:
+    still = {link.index: type(x["qdot"][link])([0] * link.kind.nv) for link in links}
+    rest = links.fields("rest")[0]
+    rest.update(still)
+    return {"gravity": _column(links, newton_euler.bias(links, x["q"], rest))}
+
+
+def _bias(links: Any, x: Coordinates) -> dict[str, Rows]:
+    return {"bias": _column(links, newton_euler.bias(links, x["q"], x["qdot"]))}
+
+
+def _coriolis(links: Any, x: Coordinates) -> dict[str, Rows]:
+    return {"coriolis": _column(links, newton_euler.bias(links, x["q"], x["qdot"]))}
+
+
+def _inverse_dynamics(links: Any, x: Coordinates) -> dict[str, Rows]:
+    return {"tau": _column(links, denoc.inverse_dynamics(links, x["q"], x["qdot"], x["qddot"]))}
+
+
+def _composite_bodies(links: Any, x: Coordinates) -> dict[str, Rows]:
+    M = denoc.composite_bodies(links, x["q"])
+    return {f"Mtilde_{link.index + 1}": _six_by_six(M[link]) for link in links}
+
+
+def _articulated_bodies(links: Any, x: Coordinates) -> dict[str, Rows]:
+    M = udu.articulated_bodies(links, x["q"])
+    return {f"Mhat_{link.index + 1}": _six_by_six(M[link]) for link in links}
+
+
+def _six_by_six(M: RigidInertia | ArticulatedInertia) -> Rows:
+    P = M.articulated if isinstance(M, RigidInertia) else M
+    J, H, Ht, m = ([list(row) for row in block.rows] for block in (P.J, P.H, Mat3(*P.H).T, P.M))
+    return [a + b for a, b in zip(J + Ht, H + m, strict=True)]
+
+
+WHAT: Mapping[str, Question] = {
+    "mass_matrix": _mass_matrix,
+    "udu": _udu,
+    "gravity": _at_rest,
+    "coriolis": _coriolis,
+    "bias": _bias,
+    "inverse_dynamics": _inverse_dynamics,
+    "composite_bodies": _composite_bodies,
+    "articulated_bodies": _articulated_bodies,
+}
+"""The questions that are answered by matrices of scalars, by name."""
+
+FORWARD_DYNAMICS = "forward_dynamics"
+
+
+def symbolic(robot: Robot, what: str = "mass_matrix") -> Symbolic:
+    """The dynamics of a robot in symbols: masses m_i, mass centres c_i, inertias I_i, lengths l_i, coordinates q_i.
+
+    `what` is one of "mass_matrix"; "udu", its factors U and D with the pivots of D named mhat_i; "gravity", "coriolis"
+    and "bias" torques; "inverse_dynamics"; "forward_dynamics"; "composite_bodies" and "articulated_bodies", the papers'
+    M̃_i and M̂_i about the origins of the joints' frames.
+
+    Every nonzero number of the robot becomes a letter, listed in `parameters` of the result with its value and meaning;
+    zeros and right angles stay what they are, so a planar arm stays planar. Made for arms of a few links: the
+    expressions of a general arm grow exponentially with its length.
+    """
+    if what not in WHAT and what != FORWARD_DYNAMICS:
+        raise UnknownNameError.among("symbolic expression", what, [*WHAT, FORWARD_DYNAMICS])
+    _require_sympy()
+    import sympy
+
+    tree = robot.tree
+    letters = Letters(tree)
+    names = _coordinate_names(tree)
+    angles = [*letters.names.angles, *_angles(tree)]
+    plain = [*letters.names.parameters, *[name for group in names.values() for name in group]]
+    ring = Ring([name for name in plain if name not in angles], angles, _pivots(tree))
+    links = SymbolicLinks(letters, ring, lower(tree, regroup=False, choose=False), weightless=what == "coriolis")
+    fields = {
+        group: links.coordinates([ring.variable(name) for name in members], "q" if group == "q" else "v")
+        for group, members in names.items()
+    }
+
+    def readable(rows: Rows) -> Any:
+        return sympy.Matrix([[expression(x, ring, letters.inertial) for x in row] for row in rows])
+
+    if what == FORWARD_DYNAMICS:
+        matrices, steps = _forward_dynamics(links, fields, readable)
+    else:
+        matrices, steps = {name: readable(rows) for name, rows in WHAT[what](links, fields).items()}, {}
+    pivots = {symbol: readable([[x]])[0] for symbol, x in ring.definitions.items()}
+    coordinates = {group: tuple(sympy.Symbol(name) for name in members) for group, members in names.items()}
+    return Symbolic(what, matrices, {**pivots, **steps}, letters.names.parameters, coordinates)
+
+
+def _forward_dynamics(
+    links: Any, x: Coordinates, readable: Callable[[Rows], Any]
+) -> tuple[dict[str, Any], dict[Any, Any]]:
+    """The accelerations by (36)-(39), step by step: u_ij, the bias b_i, tauhat_i and qddot_i each have a name."""
+    from sympy import Add, Matrix, Symbol
+
+    U, D = udu.elements(links, x["q"])
+    n = len(D)
+    if n != len(links):
+        raise UnsupportedError("symbolic forward dynamics is for joints with one degree of freedom each")
+    reciprocal = readable([[1 / D[i][i] for i in range(n)]])
+    bias = readable(_column(links, newton_euler.bias(links, x["q"], x["qdot"])))
+    tau = readable(_column(links, x["tau"]))
+    full = readable(U)
+    steps = {Symbol(f"b_{i + 1}"): bias[i] for i in range(n)}
+    u = {(i, j): Symbol(f"u_{i + 1}{j + 1}") for j in range(n) for i in range(j) if full[i, j] != 0}
+    steps.update({symbol: full[place] for place, symbol in u.items()})
+    hat, qddot = ([Symbol(f"{name}_{i + 1}") for i in range(n)] for name in ("tauhat", "qddot"))
+    for i in reversed(range(n)):
+        steps[hat[i]] = (
+            tau[i] - Symbol(f"b_{i + 1}") - Add(*[u[i, j] * hat[j] for j in range(n) if (i, j) in u])
+        )  # (36)
+    for i in range(n):
+        steps[qddot[i]] = hat[i] * reciprocal[i] - Add(*[u[j, i] * qddot[j] for j in range(i) if (j, i) in u])  # (38)
+    return {"qddot": Matrix([steps[symbol] for symbol in qddot])}, steps
+
+
+def _require_sympy() -> None:
+    try:
+        import sympy  # noqa: F401
+    except ImportError as error:
+        raise UnsupportedError('symbolic expressions need SymPy: pip install "catena[symbolic]"') from error
+
+
+def _coordinate_names(tree: Tree) -> dict[str, list[str]]:
+    speeds = range(1, tree.nv + 1)
+    return {
+        "q": [f"q_{i}" for i in range(1, tree.nq + 1)],
+        **{group: [f"{group}_{i}" for i in speeds] for group in ("qdot", "qddot", "tau")},
+    }
+
+
+def _angles(tree: Tree) -> list[str]:
+    """The coordinates that are angles."""
+    found = []
+    for i in range(tree.n):
+        kind, start = JOINT_TYPES[int(tree.kind[i])], int(tree.q_start[i])
+        turning = (False, False, True) if kind.name == "planar" else kind.angles
+        found += [f"q_{start + j + 1}" for j, angle in enumerate(turning) if angle]
+    return found
+
+
+def _pivots(tree: Tree) -> list[str]:
+    """Names for what the algorithms divide by, in that order: squares of quaternions, then the pivots of D."""
+    kinds = [JOINT_TYPES[int(code)] for code in tree.kind]
+    norms = [f"norm_{i + 1}" for i, kind in enumerate(kinds) if kind.name in ("spherical", "free")]
+    starts = [(int(tree.v_start[i]), kind.nv) for i, kind in enumerate(kinds)]
+    return norms + [f"mhat_{start + j + 1}" for start, nv in reversed(starts) for j in range(nv)]

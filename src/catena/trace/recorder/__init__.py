@@ -1,0 +1,30 @@
+"""Symbolic links: an algorithm that sweeps over them leaves loops behind instead of one long expression.
+
+There is one symbolic link for each joint type of the mechanism. A sweep runs the body once for each of them; reading
+``V[k.parent]`` gives leaves that a kernel will load, writing gives stores, and when the generator is resumed the body
+is complete. The algorithm is run twice: the first run only finds out which fields are accumulated at the parent
+(``P[k.parent] += …``) and where.
+
+On a chain, what goes from one link to the next stays in registers: a field read at the parent in the sweep that writes
+it, and a sum that the parent accumulates, are *carried* from one turn of the loop to the next.
+"""
+
+from catena.trace.recorder.links import InputField, RolledLinks
+from catena.trace.recorder.record import record
+from catena.trace.recorder.recording import CARRY, CONST, PARENT, SELF, Body, LinkClass, Loop, Program, Slot, classify
+
+__all__ = [
+    "CARRY",
+    "CONST",
+    "PARENT",
+    "SELF",
+    "Body",
+    "InputField",
+    "LinkClass",
+    "Loop",
+    "Program",
+    "RolledLinks",
+    "Slot",
+    "classify",
+    "record",
+]

@@ -1,0 +1,232 @@
+"""Symbolic links to sweep over, and fields that turn reading and writing into loads and stores."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from catena.functions.function import Kind
+from catena.scalars import Scalar
+from catena.spatial import Dofs, Motion, Vec3
+from catena.spatial.leaves import leaves, rebuilt
+from catena.sweeps import Link
+from catena.trace.graph import LEAF, Expr, Graph, Operand, live
+from catena.trace.recorder.recording import CARRY, CONST, PARENT, SELF, Body, LinkClass, Loop, Slot
+
+
+class SymbolicParent:
+    """The parent of the link at hand."""
+
+    where = PARENT
+
+
+class SymbolicBase:
+    """The base, whose values are numbers known before the loops start."""
+
+    where = "base"
+
+
+class SymbolicLink(Link):
+    """Any link of one class."""
+
+    where = SELF
+
+    def __init__(self, number: int, of: LinkClass, graph: Graph) -> None:
+        constants: dict[str, Scalar] = dict(of.shared)
+        constants.update({name: graph._leaf(LEAF, (CONST, name)) for name in of.varying})
+        super().__init__(of.kind, constants, Dofs([constants[f"A{i}"] for i in range(of.kind.nv)]))
+        self.number, self.parent = number, SymbolicParent()
+        self.solid, self.on_solid = of.solid, of.on_solid
+
+
+class Deposit:
+    """A sum on its way to the parent: on a chain the next turn of the loop adds it to the parent's own value."""
+
+    def __init__(self, value: Any = None) -> None:
+        self.value = value
+
+    def __add__(self, other: Any) -> Deposit:
+        return Deposit(other if self.value is None else self.value + other)
+
+
+@dataclass
+class Habits:
+    """What the first run finds out about the fields: sweeps in which they are accumulated, and written at the link.
+
+    In the first run itself they are `unknown`.
+    """
+
+    accumulated: set[tuple[str, int]] = field(default_factory=set)
+    written: set[tuple[str, int]] = field(default_factory=set)
+    unknown: bool = False
+
+    def may_accumulate(self, name: str) -> bool:
+        """Whether some sweep adds to the field at the parent, or may do so for all that is known."""
+        return self.unknown or any(name == accumulated for accumulated, _ in self.accumulated)
+
+
+class RolledField:
+    """A field in memory. Inside a body, what was written there is read back as it is."""
+
+    def __init__(self, links: RolledLinks, name: str) -> None:
+        self.links, self.name = links, name
+        self.templates: dict[Any, Any] = {}  # class number, or "any": an object of the shape stored there
+        self.known: dict[int, list[Operand | None]] = {}  # class number: scalars that need no memory
+
+    def __getitem__(self, link: Any) -> Any:
+        links, where = self.links, link.where
+        if where == "base":
+            return rebuilt(self.templates["any"], iter(links.base_values[self.name]))
+        if (self.name, where) in links.pending:
+            return links.pending[self.name, where]
+        if where == PARENT:
+            return self._at_parent()
+        return self._at_self(link)
+
+    def __setitem__(self, link: Any, value: Any) -> None:
+        links, where = self.links, link.where
+        if where == "base":
+            links.base_values[self.name] = [float(x) for x in leaves(value)]
+            self.templates.setdefault("any", value)
+            return
+        links.pending[self.name, where] = value
+        sweep = (self.name, links.sweep)
+        if where == PARENT:
+            links.found.accumulated.add(sweep)
+            return
+        links.found.written.add(sweep)
+        self.templates[link.number] = value
+        self.templates.setdefault("any", value)
+        kept = links.habits.may_accumulate(self.name)
+        self.known[link.number] = [None if kept or not _rematerial(x) else x for x in leaves(value)]
+
+    def _load(self, array: str, template: Any) -> list[Operand]:
+        graph = self.links.graph
+        return [graph._leaf(LEAF, (array, (self.name, i))) for i in range(len(leaves(template)))]
+
+    def _at_parent(self) -> Any:
+        links = self.links
+        if links.chain and (self.name, links.sweep) in links.habits.accumulated:
+            return Deposit()
+        template = self.templates.get("any")
+        if template is None:
+            raise KeyError(
+                f"field {self.name!r} is read at the parent before it was ever written, at the base or elsewhere"
+            )
+        written = (self.name, links.sweep) in links.habits.written
+        loads = self._load(CARRY if written and links.chain and links.direction > 0 else PARENT, template)
+        numbers = [None] * len(loads) if written else self._same_everywhere()
+        return rebuilt(template, iter([x if y is None else y for x, y in zip(loads, numbers, strict=True)]))
+
+    def _same_everywhere(self) -> list[float | None]:
+        """For each scalar of the field the number that it is at every link and at the base, where it is one."""
+        links = self.links
+        values = [leaves(self.templates[i]) for i in range(len(links.classes)) if i in self.templates]
+        count = len(leaves(self.templates["any"]))
+        alike = len(values) == len(links.classes) and all(len(x) == count for x in values)
+        if not alike or links.habits.may_accumulate(self.name):
+            return [None] * count
+        values += [links.base_values[self.name]] if self.name in links.base_values else []
+        places = zip(*values, strict=True)
+        return [x[0] if all(not isinstance(y, Expr) and y == x[0] for y in x) else None for x in places]
+
+    def _at_self(self, link: SymbolicLink) -> Any:
+        links, template = self.links, self.templates[link.number]
+        known = self.known[link.number]
+        scalars = [x if x is not None else y for x, y in zip(known, self._load(SELF, template), strict=True)]
+        value = rebuilt(template, iter(scalars))
+        if links.chain and (self.name, links.sweep) in links.habits.accumulated:
+            own = self._own(link, template)
+            value = own + rebuilt(template, iter(self._load(CARRY, template)))
+            links.pending[self.name, SELF] = value
+        return value
+
+    def _own(self, link: SymbolicLink, template: Any) -> Any:
+        """The link's own share of a sum, before its child's is added: from constants alone where that is possible."""
+        scalars = leaves(template)
+        if all(_rematerial(x) for x in scalars):
+            return template
+        return rebuilt(template, iter(self._load(SELF, template)))
+
+
+def _rematerial(x: Operand) -> bool:
+    """Whether a later sweep can do without memory for x: a number, an input, or a function of link constants alone."""
+    if not isinstance(x, Expr):
+        return True
+    if x.op == LEAF:
+        return x.args[0] not in (SELF, PARENT, CARRY)
+    return all(node.op != LEAF or node.args[0] == CONST for node in live([x]))
+
+
+class InputField:
+    """An input of the whole function: one object for each link, loaded where it is needed."""
+
+    def __init__(self, graph: Graph, array: str, kind: Kind) -> None:
+        self.graph, self.array, self.kind = graph, array, kind
+
+    def __getitem__(self, link: SymbolicLink) -> Any:
+        count = self.kind.count(link.kind.nq, link.kind.nv)
+        return self.kind.build([self.graph.input(self.array, i) for i in range(count)])
+
+
+class RolledLinks:
+    """One symbolic link for each class of links."""
+
+    def __init__(
+        self, classes: Sequence[LinkClass], gravity: Sequence[float], chain: bool, habits: Habits, graph: Graph
+    ) -> None:
+        self.classes, self.chain, self.habits, self.graph = classes, chain, habits, graph
+        self.base = SymbolicBase()
+        self.gravity = Motion(Vec3.zero(), Vec3(*gravity))
+        self.found = Habits()
+        self.loops: list[Loop] = []
+        self.base_values: dict[str, list[float]] = {}
+        self.pending: dict[tuple[str, str], Any] = {}
+        self.sweep, self.direction, self._fields = -1, 0, 0
+
+    def fields(self, names: str) -> list[RolledField]:
+        """New fields, one for each of the names; equal names of different calls are kept apart."""
+        self._fields += 1
+        return [RolledField(self, f"{name}.{self._fields}") for name in names.split()]
+
+    def base_to_tip(self) -> Iterator[SymbolicLink]:
+        """A loop over every link after its parent."""
+        return self._sweep(+1)
+
+    def tip_to_base(self) -> Iterator[SymbolicLink]:
+        """A loop over every link before its parent."""
+        return self._sweep(-1)
+
+    def _sweep(self, direction: int) -> Iterator[SymbolicLink]:
+        self.sweep, self.direction = self.sweep + 1, direction
+        loop = Loop(direction)
+        for number, of in enumerate(self.classes):
+            self.pending = {}
+            yield SymbolicLink(number, of, self.graph)
+            loop.bodies.append(self._body())
+        self.pending = {}
+        carried = {slot for body in loop.bodies for slot in body.carried}
+        zero: dict[Slot, float] = dict.fromkeys(carried, 0.0)
+        if direction < 0:
+            for body in loop.bodies:
+                body.carried = {**zero, **body.carried}  # a class that adds nothing to its parent's sum
+        loop.start = zero if direction < 0 else {(name, i): self.base_values[name][i] for name, i in carried}
+        self.loops.append(loop)
+
+    def _body(self) -> Body:
+        body = Body()
+        for (name, where), value in self.pending.items():
+            deposit = isinstance(value, Deposit)
+            scalars = leaves(value.value if deposit else value)
+            for i, x in enumerate(scalars):
+                if deposit:
+                    body.carried[name, i] = x
+                else:
+                    body.stores[where, (name, i)] = x
+                    if where == SELF and self._carries_on(name):
+                        body.carried[name, i] = x
+        return body
+
+    def _carries_on(self, name: str) -> bool:
+        return self.chain and self.direction > 0 and name in self.base_values

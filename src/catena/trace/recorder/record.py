@@ -1,0 +1,155 @@
+"""Record an algorithm: run it on symbolic links, take out what nobody needs, and lay out the memory of a link."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from typing import Any
+
+from catena.scalars import Scalar
+from catena.trace.graph import LEAF, Graph, Operand, live
+from catena.trace.recorder.links import Habits, RolledField, RolledLinks, SymbolicLink
+from catena.trace.recorder.recording import CARRY, CONST, PARENT, SELF, Body, LinkClass, Loop, Program, Slot
+
+_END = 1 << 30  # the loop after all loops: whoever asks for the outputs
+
+Load = tuple[str, Slot, int]
+"""An array, the scalar of a field read from it, and the number of the loop that reads it."""
+
+
+def record(
+    run: Callable[[RolledLinks], Mapping[str, Any]],
+    classes: Sequence[LinkClass],
+    gravity: Sequence[float],
+    chain: bool,
+    at_base: Collection[str] = (),
+) -> Program:
+    """Run an algorithm on symbolic links, twice, and lay out what remains.
+
+    `run` gets the links, runs the algorithm and returns its output fields by name, with a function that takes an output
+    apart into scalars. Each is stored to the array "out:name", but for those `at_base`, of which only the base's value
+    counts.
+    """
+    habits = Habits(unknown=True)
+    for _ in range(2):
+        links = RolledLinks(classes, gravity, chain, habits, Graph())
+        outputs = run(links)
+        habits = links.found
+    results = {}
+    for name, (output, take) in outputs.items():
+        if name in at_base:
+            results[name] = [(output.name, i) for i in range(len(links.base_values[output.name]))]
+        else:
+            _emit_output(links, name, output, take)
+    return _laid_out(links, list(classes), results)
+
+
+def _emit_output(links: RolledLinks, name: str, output: RolledField, take: Callable[[Any], list[Scalar]]) -> None:
+    """Store an output field: where it is written when that happens once, otherwise in one more loop."""
+    sweeps = {s for written, s in links.found.written if written == output.name}
+    if len(sweeps) == 1 and not links.found.may_accumulate(output.name):
+        bodies, values = links.loops[sweeps.pop()].bodies, output.templates
+    else:
+        links.sweep += 1
+        bodies = [Body() for _ in links.classes]
+        links.loops.append(Loop(+1, bodies))
+        values = {i: output[SymbolicLink(i, of, links.graph)] for i, of in enumerate(links.classes)}
+    for number, body in enumerate(bodies):
+        body.stores.update({(f"out:{name}", i): x for i, x in enumerate(take(values[number]))})
+
+
+def _laid_out(links: RolledLinks, classes: list[LinkClass], results: dict[str, list[Slot]]) -> Program:
+    """Take out what nobody needs, give each scalar that must be kept a slot, and list the constants that are read."""
+    loops = links.loops
+    at_base = {slot for slots in results.values() for slot in slots}
+    arrays = (CARRY,) if links.chain else (SELF, CARRY)  # on a chain, only what is carried reaches the base
+    asked = {(array, slot, _END) for slot in at_base for array in arrays}
+    loads = set[Load]()
+    while True:
+        found = asked | {
+            (node.args[0], node.args[1], number)
+            for number, loop in enumerate(loops)
+            for body in loop.bodies
+            for node in live([*_stores(body, number, loads).values(), *_carried(body, number, loads).values()])
+            if node.op == LEAF and node.args[0] in (SELF, PARENT, CARRY)
+        }
+        if found == loads:
+            break
+        loads = found
+    for number, loop in enumerate(loops):
+        for body in loop.bodies:
+            body.stores, body.carried = _stores(body, number, loads), _carried(body, number, loads)
+        loop.start = {slot: x for slot, x in loop.start.items() if slot in loop.bodies[0].carried}
+    columns = [_columns(loops, number) for number in range(len(classes))]
+    kept = {slot for array, slot, _ in loads if array != CARRY} | at_base
+    base = {
+        (name, i): x for name, values in links.base_values.items() for i, x in enumerate(values) if (name, i) in kept
+    }
+    slots = _places(kept, set(base), loads, loops)
+    return Program(classes, loops, slots, base, columns, results, links.chain)
+
+
+def _places(kept: set[Slot], lasting: set[Slot], loads: set[Load], loops: Sequence[Loop]) -> dict[Slot, int]:
+    """A place in a link's memory for each scalar; one that is needed no more leaves its place to another.
+
+    A link stores only after it has loaded, so the last loop that loads a scalar may already fill its place anew, unless
+    links further out still want to load it from there. What the base holds at the start, `lasting`, keeps its place.
+    """
+    born = {slot: len(loops) for slot in kept}
+    for number, loop in reversed(list(enumerate(loops))):
+        for array, slot in (key for body in loop.bodies for key in body.stores):
+            if array in (SELF, PARENT):
+                born[slot] = number
+    free: list[tuple[int, int]] = []  # from which loop on, and which place
+    places: dict[Slot, int] = {}
+    count = 0
+    for slot in sorted(kept, key=lambda slot: (slot not in lasting, born[slot], slot)):
+        open_places = [place for place in free if place[0] <= born[slot]] if slot not in lasting else []
+        if open_places:
+            free.remove(open_places[0])
+            places[slot] = open_places[0][1]
+        else:
+            places[slot] = count
+            count += 1
+        if slot not in lasting:
+            free.append((_free_from(slot, loads, loops), places[slot]))
+    return places
+
+
+def _free_from(slot: Slot, loads: set[Load], loops: Sequence[Loop]) -> int:
+    """The first loop that may store something else in the place of a scalar."""
+    last = max(loop for _, loaded, loop in loads if loaded == slot)
+    by_children = last < len(loops) and loops[last].direction > 0 and (PARENT, slot, last) in loads
+    return last + 1 if by_children else last
+
+
+def _stores(body: Body, number: int, loads: set[Load]) -> dict[tuple[str, Any], Operand]:
+    """The stores of a body that an output, a later loop or another link in the same loop needs."""
+    later: dict[Slot, int] = {}
+    across: dict[Slot, int] = {}
+    for array, slot, loop in loads:
+        last = later if array == SELF else across if array == PARENT else {}
+        last[slot] = max(loop, last.get(slot, -1))
+
+    def wanted(array: str, slot: Any) -> bool:
+        if array.startswith("out:"):
+            return True
+        same = number if array == PARENT else number + 1
+        return later.get(slot, -1) >= same or across.get(slot, -1) >= number
+
+    return {key: x for key, x in body.stores.items() if wanted(*key)}
+
+
+def _carried(body: Body, number: int, loads: set[Load]) -> dict[Slot, Operand]:
+    """The carried values that the next turn reads, or that reach the base and are asked for there."""
+    used = {slot for array, slot, loop in loads if array == CARRY and loop in (number, _END)}
+    return {slot: x for slot, x in body.carried.items() if slot in used}
+
+
+def _columns(loops: Sequence[Loop], number: int) -> list[str]:
+    """The constants that a class of links reads, sorted by name."""
+    nodes = [
+        node
+        for loop in loops
+        for node in live([*loop.bodies[number].stores.values(), *loop.bodies[number].carried.values()])
+    ]
+    return sorted({node.args[1] for node in nodes if node.op == LEAF and node.args[0] == CONST})

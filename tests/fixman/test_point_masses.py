@@ -1,0 +1,328 @@
+"""Chains of point masses: section III of Lee & Chirikjian, polymers, the general partition, known distributions."""
+
+from __future__ import annotations
+
+import mpmath
+import numpy as np
+import pytest
+from scipy.integrate import quad
+
+import catena
+from catena.algorithms import innovations, point_mass
+from catena.fixman import method as fixman_method
+from catena.fixman.internal_coordinates import angle, distance, torsion, turn
+from catena.fixman.partition import Family, partition
+from catena.fixman.planar_point_masses import planar_blocks
+from catena.functions import engine
+from catena.functions.catalogue import FORWARD_DYNAMICS
+from catena.model.lowering.lowered import lower
+from catena.sweeps import RealLinks
+
+extended = pytest.mark.skipif(np.finfo(np.longdouble).eps > 1e-18, reason="this machine has no extended precision")
+
+
+def chain(n: int, rng: np.random.Generator, straight: bool = False):
+    theta = np.zeros(n) if straight else rng.uniform(-3, 3, n)
+    return theta, rng.uniform(0.5, 1.5, n), rng.uniform(0.5, 1.5, n)
+
+
+def inverse_mass_matrix(theta, lengths, masses) -> np.ndarray:
+    """(4), then its inverse, in extended precision."""
+    n = len(theta)
+    theta, L, m = (np.asarray(x, dtype=np.longdouble) for x in (theta, lengths, masses))
+    phi = np.cumsum(theta)
+    along = np.stack([np.cos(phi), np.sin(phi)], axis=1)
+    across = L[:, None] * np.stack([-np.sin(phi), np.cos(phi)], axis=1)
+    J = np.zeros((2 * n, 2 * n), dtype=np.longdouble)
+    for i in range(n):
+        J[2 * i : 2 * i + 2, n : n + i + 1] = along[: i + 1].T
+        J[2 * i : 2 * i + 2, : i + 1] = np.cumsum(across[i::-1], axis=0)[::-1].T
+    back = inverted(J)
+    return np.asarray((back / np.repeat(m, 2)) @ back.T, dtype=float)
+
+
+def inverted(A: np.ndarray) -> np.ndarray:
+    """By Gauss and Jordan, as LAPACK knows no extended precision."""
+    n = len(A)
+    A = np.hstack([A, np.eye(n, dtype=A.dtype)])
+    for i in range(n):
+        pivot = i + int(np.argmax(np.abs(A[i:, i])))
+        A[[i, pivot]] = A[[pivot, i]]
+        A[i] = A[i] / A[i, i]
+        others = np.arange(n) != i
+        A[others] = A[others] - A[others, i : i + 1] * A[i]
+    return A[:, n:]
+
+
+@extended
+@pytest.mark.parametrize("n", [1, 2, 3, 5, 12, 50])
+@pytest.mark.parametrize("straight", [False, True])
+def test_blocks_are_the_inverse_of_the_free_mass_matrix(n, straight, rng) -> None:
+    parameters = chain(n, rng, straight)
+    H = inverse_mass_matrix(*parameters)
+    expected = H[:n, :n], H[:n, n:], H[n:, n:]
+    for found, block in zip(planar_blocks(*parameters).dense(), expected, strict=True):
+        assert np.abs(found - block).max() < 1e-12
+
+
+def test_sparsity_is_that_of_equation_24(rng) -> None:
+    tt, tl, ll = planar_blocks(*chain(9, rng)).dense()
+    i, j = np.indices((9, 9))
+    assert np.array_equal(tt != 0, abs(i - j) <= 2)
+    inside = (j - i <= 1) & (i - j <= 2)
+    inside[0, 0] = False  # the base does not move
+    assert np.array_equal(tl != 0, inside)
+    assert np.array_equal(ll != 0, abs(i - j) <= 1)
+
+
+def exact_solution(robot: catena.Robot, theta, b) -> np.ndarray:
+    """The articulated recursion at 40 digits."""
+    with mpmath.workdps(40):
+        links = RealLinks(lower(robot.tree, regroup=False, choose=False), mpmath.mpf)
+        q, right = links.coordinates(exact(theta), "q"), links.coordinates(exact(b), "v")
+        x = innovations.solve(links, q, *innovations.factor(links, q), right)
+        return np.array([float(x[k][0]) for k in links])
+
+
+def exact(x) -> list:
+    return [mpmath.mpf(number) for number in x.tolist()]
+
+
+@pytest.mark.parametrize("straight", [False, True])
+@pytest.mark.parametrize("n", [1, 2, 3, 10, 100, pytest.param(2000, marks=pytest.mark.slow)])
+def test_solution_keeps_its_digits(n, straight, rng) -> None:
+    theta, lengths, masses = chain(n, rng, straight)
+    robot, b = catena.planar_chain(lengths, masses), rng.standard_normal(n)
+    expected = exact_solution(robot, theta, b)
+    found = planar_blocks(theta, lengths, masses).solve(b).x
+    assert np.abs(found - expected).max() < 1e-10 * np.abs(expected).max()
+    swept = fixman_method.solve(robot, theta, b)
+    assert np.abs(swept - expected).max() < 1e-10 * np.abs(expected).max()
+
+
+@pytest.mark.slow
+def test_a_dense_solve_loses_its_digits(rng) -> None:
+    robot, b = catena.planar_chain(np.ones(300), 1.0), rng.standard_normal(300)
+    expected = exact_solution(robot, np.zeros(300), b)
+    dense = np.linalg.solve(robot.mass_matrix(np.zeros(300)).dense(), b)
+    assert np.abs(dense - expected).max() > 1e-10 * np.abs(expected).max()
+    found = planar_blocks(np.zeros(300), 1.0, 1.0).solve(b).x
+    assert np.abs(found - expected).max() < 1e-14 * np.abs(expected).max()
+
+
+def test_theorem_and_reactions(rng) -> None:
+    theta, lengths, masses = chain(8, rng)
+    robot, b = catena.planar_chain(lengths, masses), rng.standard_normal((3, 8))
+    blocks = planar_blocks(theta, lengths, masses)
+    M = robot.mass_matrix(theta).dense()
+    assert blocks.log_determinant() == pytest.approx(np.linalg.slogdet(M)[1], abs=1e-12)
+    assert blocks.solve(b).x == pytest.approx(np.linalg.solve(M, b.T).T, rel=1e-10)
+    H = inverse_mass_matrix(theta, lengths, masses)
+    G = np.linalg.inv(H)
+    assert blocks.solve(b[0]).reaction == pytest.approx(G[8:, :8] @ blocks.solve(b[0]).x, abs=1e-11)  # −Y of (11)
+
+
+@pytest.mark.parametrize("shape", [None, "rolled"])
+def test_sweeps_with_velocities_gravity_and_wrenches(shape, rng) -> None:
+    theta, lengths, masses = chain(7, rng)
+    robot = catena.planar_chain(lengths, masses, gravity=(1.0, -9.81, 0.0))
+    v, tau = rng.standard_normal((2, 7))
+    wrench = rng.standard_normal((7, 6))
+    wrench[:, [0, 1, 5]] = 0
+    expected = robot.forward_dynamics(theta, v, tau, wrench)
+    found = fixman_method.forward_dynamics(robot, theta, v, tau, wrench, shape=shape)
+    assert found == pytest.approx(expected, rel=1e-10, abs=1e-10)
+
+
+def branched_plane() -> catena.Robot:
+    """Two rods on the end of a third, one of them with another rod."""
+    builder = catena.Builder("fork", gravity=(0.0, -9.81, 0.0))
+    builder.link("ground")
+    ends = {"ground": (0, 0, 0), "a": (1.0, 0, 0), "b": (0.7, 0.2, 0), "c": (0, 0.9, 0), "d": (0.5, 0.5, 0)}
+    for name, parent in (("a", "ground"), ("b", "a"), ("c", "a"), ("d", "c")):
+        builder.link(name, mass=1.5, com=ends[name])
+        builder.revolute(f"to_{name}", parent, name, axis="z", position=ends[parent])
+    return builder.build()
+
+
+def test_planar_trees(rng) -> None:
+    robot = branched_plane()
+    assert fixman_method.form_of(robot) is fixman_method.PLANAR
+    q, v, tau = rng.standard_normal((3, 4))
+    values = {"q": q, "v": v, "tau": tau}
+    found, tension = engine.evaluate(robot.tree, point_mass.TENSIONS, values).values()
+    expected = engine.evaluate(robot.tree, FORWARD_DYNAMICS["fd4"], values)["a"].astype(float)
+    assert found.astype(float) == pytest.approx(expected, rel=1e-12)
+    assert tension.shape == (4,)
+    M = robot.mass_matrix(q).dense()
+    assert float(fixman_method.log_determinant(robot, q)) == pytest.approx(np.linalg.slogdet(M)[1], abs=1e-12)
+
+
+def test_a_hanging_mass_pulls_with_its_weight() -> None:
+    robot = catena.planar_chain([1.0, 1.0], [2.0, 3.0], gravity=(9.81, 0.0, 0.0))
+    _, tension = engine.evaluate(robot.tree, point_mass.TENSIONS, {"q": [0, 0], "v": [0, 0], "tau": [0, 0]}).values()
+    assert tension.astype(float) == pytest.approx([5 * 9.81, 3 * 9.81])
+
+
+@pytest.mark.parametrize("coordinates", ["torsions", "torsions+angles"])
+def test_polymers(coordinates, rng) -> None:
+    n = 9
+    robot = catena.point_mass_chain(
+        rng.uniform(1, 1.5, n), rng.uniform(1, 2, n), rng.uniform(1.5, 2.5, n), rng.uniform(-3, 3, n),
+        coordinates=coordinates, gravity=(0.0, 0.0, -9.81),
+    )  # fmt: skip
+    q = rng.uniform(-1, 1, (2, robot.nq))
+    v, tau = rng.standard_normal((2, 2, robot.nv))
+    found = fixman_method.forward_dynamics(robot, q, v, tau)
+    assert found == pytest.approx(robot.forward_dynamics(q, v, tau), rel=1e-9, abs=1e-9)
+    M = robot.mass_matrix(q)
+    assert fixman_method.log_determinant(robot, q) == pytest.approx(M.logdet(), abs=1e-11)
+    q[0, 0] = np.nan  # stays in its own sample
+    assert np.isnan(fixman_method.forward_dynamics(robot, q, v, tau)[0]).all()
+    assert np.array_equal(fixman_method.forward_dynamics(robot, q, v, tau)[1], found[1])
+    assert np.isnan(fixman_method.log_determinant(robot, q)).tolist() == [True, False]
+
+
+@pytest.mark.parametrize("coordinates", ["torsions", "torsions+angles"])
+def test_polymers_on_a_floating_base(coordinates, rng) -> None:
+    """Three atoms move freely as one body; it alone is cut loose, and batches run as machine code."""
+    robot = catena.point_mass_chain(np.ones(8), rng.uniform(1, 2, 9), 2.0, coordinates=coordinates, base="floating")
+    assert fixman_method.form_of(robot) is fixman_method.RIGID
+    q = robot.random_configuration(rng, (4,))
+    q[..., 7:] = rng.uniform(-1, 1, (4, robot.nq - 7))
+    v, tau = rng.standard_normal((2, 4, robot.nv))
+    expected = robot.forward_dynamics(q, v, tau)
+    found = robot.forward_dynamics(q, v, tau, method="fixman")
+    assert np.abs(found - expected).max() < 1e-10 * np.abs(expected).max()
+    M = robot.mass_matrix(q, method="fixman")
+    assert M.logdet() == pytest.approx(np.linalg.slogdet(M.dense())[1], abs=1e-10)
+
+
+def branched_polymer() -> catena.Robot:
+    """A side chain on the second atom, as in isobutane's torsions."""
+    builder = catena.Builder("branched", gravity=(0.0, 0.0, 0.0))
+    builder.link("ground")
+    ends = {"ground": (0, 0, 0), "a": (1.0, 0.5, 0), "b": (0.2, 1.0, 0.3), "c": (0.9, 0.9, -0.4), "d": (0.1, 0.2, 1.0)}
+    for name, parent in (("a", "ground"), ("b", "a"), ("c", "a"), ("d", "b")):
+        axis = ends[parent] if parent != "ground" else (1.0, 0.0, 0.0)
+        builder.link(name, mass=1.0 + len(parent), com=ends[name])
+        builder.revolute(f"to_{name}", parent, name, axis=axis, position=ends[parent])
+    return builder.build()
+
+
+def test_branched_polymers(rng) -> None:
+    robot = branched_polymer()
+    assert isinstance(fixman_method.form_of(robot), fixman_method.Polymer)
+    q, b = rng.standard_normal((2, 4))
+    M = robot.mass_matrix(q).dense()
+    assert fixman_method.solve(robot, q, b) == pytest.approx(np.linalg.solve(M, b), rel=1e-11)
+    assert float(fixman_method.log_determinant(robot, q)) == pytest.approx(np.linalg.slogdet(M)[1], abs=1e-12)
+
+
+def test_partition_in_any_coordinates_is_the_planar_chain(rng) -> None:
+    theta, lengths, masses = chain(6, rng)
+    phi = np.cumsum(theta)
+    x = np.cumsum(lengths[:, None] * np.stack([np.cos(phi), np.sin(phi)], axis=1), axis=0)
+    points = np.concatenate([x, [[0.0, 0.0], [-1.0, 0.0]]])
+    second, first, own = np.array([7, 6, 0, 1, 2, 3]), np.array([6, 0, 1, 2, 3, 4]), np.arange(6)
+    parts = partition(
+        [Family(turn, np.stack([second, first, own], axis=1))],
+        [Family(distance, np.stack([first, own], axis=1))],
+        np.concatenate([masses, [np.inf, np.inf]]),
+        dimension=2,
+    )
+    found, expected = parts.at(points), planar_blocks(theta, lengths, masses)
+    for block, known in zip((found.aa, found.ab, found.bb), expected.dense(), strict=True):
+        assert np.abs(block.toarray() - known).max() < 1e-13
+    b = rng.standard_normal(6)
+    assert found.solve(b).x == pytest.approx(expected.solve(b).x, rel=1e-12)
+    assert found.log_determinant() == pytest.approx(expected.log_determinant(), abs=1e-13)
+    assert parts.coordinates(points)[1] == pytest.approx(lengths)
+
+
+def test_partition_takes_one_function_of_all_points(rng) -> None:
+    """A double pendulum in Cartesian coordinates and lengths, against its mass matrix."""
+
+    def soft(base, a, b):
+        return [turn(base - (a - base), base, a), turn(base, a, b)]
+
+    def hard(base, a, b):
+        return [distance(base, a), distance(a, b)]
+
+    theta = rng.uniform(-2, 2, 2)
+    phi = np.cumsum(theta)
+    x = np.cumsum([[0.0, 0.0], [np.cos(phi[0]), np.sin(phi[0])], [np.cos(phi[1]), np.sin(phi[1])]], axis=0)
+    blocks = partition(soft, hard, [np.inf, 1.0, 2.0], dimension=2).at(x)
+    assert blocks.bb.toarray() == pytest.approx(np.array([[1.0, -np.cos(theta[1])], [-np.cos(theta[1]), 1.5]]))
+
+
+def trimer(theta: float) -> np.ndarray:
+    return np.array([[1.0, 0.0, 0.0], [0.0, 0.0, 0.0], [np.cos(theta), np.sin(theta), 0.0]])
+
+
+def free_coordinates(a, b, c):
+    """Position, direction of the first bond, turn about it, angle: seven soft coordinates of a trimer."""
+    from catena.fixman.internal_coordinates import atan2
+    from catena.scalars import sqrt
+    from catena.spatial import Vec3
+
+    d = a - b
+    up = Vec3(0, 0, 1)
+    return [
+        *(b.x, b.y, b.z),
+        *(atan2(sqrt(d.x * d.x + d.y * d.y), d.z), atan2(d.y, d.x)),
+        torsion(a + up, b, a, c),
+        angle(a, b, c),
+    ]
+
+
+def test_trimer_distribution() -> None:
+    parts = partition(free_coordinates, lambda a, b, c: [distance(a, b), distance(b, c)], np.ones(3))
+
+    def weight(theta: float) -> float:
+        return float(np.exp(parts.at(trimer(theta)).log_determinant() / 2))
+
+    def known(theta: float) -> float:
+        return np.sin(theta) * np.sqrt(1 - np.cos(theta) ** 2 / 4)
+
+    scale = weight(1.0) / known(1.0)
+    for theta in np.linspace(0.1, 3.0, 9):
+        assert weight(theta) == pytest.approx(scale * known(theta), rel=1e-10)
+    total = quad(weight, 1e-9, np.pi - 1e-9)[0]
+    mean = quad(lambda t: weight(t) * np.cos(t) ** 2, 1e-9, np.pi - 1e-9)[0] / total
+    assert mean == pytest.approx(0.32102, abs=5e-6)
+
+    def corrected(theta: float) -> float:
+        return weight(theta) * float(np.exp(-parts.at(trimer(theta)).log_determinant_of_hard() / 2))
+
+    total = quad(corrected, 1e-9, np.pi - 1e-9)[0]
+    for theta in (0.4, 1.3, 2.6):
+        assert corrected(theta) / total == pytest.approx(np.sin(theta) / 2, rel=1e-10)
+    mean = quad(lambda t: corrected(t) * np.cos(t) ** 2, 1e-9, np.pi - 1e-9)[0] / total
+    assert mean == pytest.approx(1 / 3, abs=1e-10)
+
+
+def test_tetramer_distribution(rng) -> None:
+    """det Hᵇᵇ against sin θ₁ sin θ₂ √(4 − cos²θ₁ − cos²θ₂): the sines are det G, the root is √det Hᵇᵇ."""
+    parts = partition([], [Family(distance, [[0, 1], [1, 2], [2, 3]])], np.ones(4))
+    for first, second, turned in rng.uniform(0.3, 2.8, (6, 3)):
+        x = np.zeros((4, 3))
+        x[0], x[2] = [1, 0, 0], [np.cos(first), np.sin(first), 0]
+        back, normal = -x[2], np.array([0.0, 0.0, 1.0])
+        side = np.cross(normal, back)
+        x[3] = x[2] + np.cos(second) * back + np.sin(second) * (np.cos(turned) * side + np.sin(turned) * normal)
+        root = np.exp(parts.at(x).log_determinant_of_hard() / 2)
+        assert root == pytest.approx(np.sqrt(2 * (4 - np.cos(first) ** 2 - np.cos(second) ** 2)), rel=1e-10)
+
+
+def test_refusals() -> None:
+    with pytest.raises(catena.SingularError, match="link 2"):
+        planar_blocks([0.0, 0.0], 1.0, [1.0, 0.0])
+    with pytest.raises(catena.ShapeError, match="expected shape"):
+        partition([], [Family(distance, [[0, 1]])], np.ones(2)).at(np.zeros((3, 3)))
+    for repeats in (2, 40):
+        same = partition([], [Family(distance, [[0, 1]] * repeats)], np.ones(2)).at(np.eye(2, 3))
+        with pytest.raises(catena.SingularError, match="not independent"):
+            same.log_determinant_of_hard()
+    with pytest.raises(catena.SingularError, match="expected 6 soft and hard"):
+        partition([], [Family(distance, [[0, 1]])], np.ones(2)).at(np.eye(2, 3)).log_determinant()

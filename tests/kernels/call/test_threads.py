@@ -1,0 +1,127 @@
+"""The helper threads: everybody works, errors arrive, nobody is waited for in vain, forks start afresh."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import subprocess
+import sys
+import threading
+import time
+
+import pytest
+
+from catena.errors import CatenaError
+from catena.kernels.call.threads import get_threads, run_shared, set_threads
+
+
+def test_setting():
+    assert get_threads() >= 1
+    set_threads(3)
+    assert get_threads() == 3
+    set_threads(None)
+    assert get_threads() <= (os.cpu_count() or 1)
+
+
+@pytest.mark.parametrize("count", [0, -1, 1.5, True, "2"])
+def test_wrong_setting(count):
+    with pytest.raises(CatenaError, match="positive integer"):
+        set_threads(count)
+
+
+def test_all_work_and_all_is_done():
+    pieces, done, names = itertools.count(), [], set()
+    gate = threading.Barrier(3)
+
+    def work():
+        names.add(threading.get_ident())
+        gate.wait(timeout=30)
+        while (piece := next(pieces)) < 1000:
+            done.append(piece)
+
+    run_shared(work, 3)
+    assert sorted(done) == list(range(1000))
+    assert len(names) == 3
+
+
+def test_the_caller_does_not_wait_for_helpers_that_are_busy_elsewhere():
+    release = threading.Event()
+    inside = threading.Barrier(3)
+
+    def occupy():
+        inside.wait(timeout=30)
+        release.wait(timeout=30)
+
+    occupier = threading.Thread(target=run_shared, args=(occupy, 2))
+    occupier.start()
+    inside.wait(timeout=30)
+    ran = []
+    run_shared(lambda: ran.append(1), 2)
+    assert ran == [1]
+    release.set()
+    occupier.join()
+
+
+def test_begun_helpers_are_waited_for():
+    began, finished = threading.Event(), []
+
+    def work():
+        if threading.current_thread() is threading.main_thread():
+            assert began.wait(timeout=30)
+        else:
+            began.set()
+            time.sleep(0.05)
+            finished.append(1)
+
+    run_shared(work, 2)
+    assert finished == [1]
+
+
+def test_with_a_way_to_tell_helpers_are_not_waited_for():
+    began, release, told = threading.Event(), threading.Event(), []
+
+    def work():
+        if threading.current_thread() is threading.main_thread():
+            assert began.wait(timeout=30)
+        else:
+            began.set()
+            release.wait(timeout=30)
+
+    run_shared(work, 2, lambda: told.append(1))
+    assert told == [1]
+    release.set()
+
+
+@pytest.mark.parametrize("guilty", ["caller", "helper"])
+def test_errors_arrive(guilty):
+    both = threading.Barrier(2)
+
+    def work():
+        both.wait(timeout=30)
+        if (threading.current_thread() is threading.main_thread()) == (guilty == "caller"):
+            raise ZeroDivisionError("here")
+
+    with pytest.raises(ZeroDivisionError, match="here"):
+        run_shared(work, 2)
+
+
+FORKED = """
+import os, threading
+from catena.kernels.call.threads import run_shared
+def both():
+    gate = threading.Barrier(2)
+    run_shared(lambda: gate.wait(timeout=30), 2)
+both()
+child = os.fork()
+both()
+if not child:
+    os._exit(17)
+assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 17
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+def test_a_forked_child_has_helpers_of_its_own():
+    command = [sys.executable, "-W", "ignore", "-c", FORKED]
+    result = subprocess.run(command, capture_output=True, timeout=60, check=False)
+    assert result.returncode == 0, result.stderr.decode()

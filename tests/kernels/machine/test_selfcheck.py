@@ -1,0 +1,47 @@
+"""Code that does not do what its graph says is found out before anybody relies on it."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import catena
+from catena import robots
+from catena.functions.catalogue import INVERSE_DYNAMICS
+from catena.functions.linkwise import lowered_for, trace
+from catena.kernels import build
+from catena.kernels.codegen.unrolled import unrolled_ir
+from catena.kernels.machine.compile import object_code
+from catena.kernels.machine.selfcheck import agrees
+from catena.kernels.machine.target import host
+
+
+def traced_arm():
+    robot = catena.load(robots.path("two_link_arm"))
+    return trace(lowered_for(robot.tree, INVERSE_DYNAMICS), INVERSE_DYNAMICS)
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_right_code_agrees(dtype):
+    traced = traced_arm()
+    code = object_code(unrolled_ir(*traced, dtype=dtype, target=host()))
+    assert agrees(code, traced, np.dtype(dtype))
+
+
+def test_wrong_code_is_replaced(monkeypatch):
+    traced = traced_arm()
+    sizes, outputs = traced
+    wrong = {name: [x if i else 1.001 * x for i, x in enumerate(values)] for name, values in outputs.items()}
+    bad = object_code(unrolled_ir(sizes, wrong, dtype=np.float64, target=host()))
+    assert not agrees(bad, traced, np.dtype(float))
+    made = []
+
+    def misbehaving(sizes, outputs, *, dtype, target):
+        made.append(target.assembly)
+        return unrolled_ir(sizes, wrong if target.assembly else outputs, dtype=dtype, target=target)
+
+    monkeypatch.setattr(build, "unrolled_ir", misbehaving)
+    code = build._unrolled_code(traced, np.dtype(float))
+    if host().assembles:
+        assert made == [True, False]
+    assert agrees(code, traced, np.dtype(float))

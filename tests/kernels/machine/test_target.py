@@ -1,0 +1,42 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from catena.kernels.machine.target import Target, host
+
+X86, ARM = "x86_64-unknown-linux-gnu", "aarch64-unknown-linux-gnu"
+AVX2 = "+sse2,+avx,+avx2,+fma"
+AVX512 = AVX2 + ",+avx512f,+avx512dq,+avx512vl"
+
+
+@pytest.mark.parametrize(
+    ("triple", "features", "doubles", "fused", "assembles", "registers"),
+    [
+        (X86, "+sse2,-avx", 2, False, False, 16),
+        (X86, "+sse2,+avx", 4, False, False, 16),
+        (X86, AVX2, 4, True, True, 16),
+        (X86, AVX2 + ",+avx512f", 4, True, True, 16),
+        (X86, AVX512, 8, True, True, 32),
+        (ARM, "+neon", 2, True, False, 32),
+        ("arm64-apple-darwin23", "+neon", 2, True, False, 32),
+    ],
+)
+def test_what_features_mean(triple, features, doubles, fused, assembles, registers):
+    target = Target(triple, "", features)
+    assert (target.lanes(np.float64), target.lanes(np.float32)) == (doubles, 2 * doubles)
+    assert (target.has_fma, target.assembles, target.registers) == (fused, assembles, registers)
+
+
+def test_less_can_be_used_than_there_is():
+    target = Target(X86, "", AVX512, vector_bits=256, assembly=False)
+    assert target.lanes("float64") == 4
+    assert not target.assembles
+
+
+def test_the_environment_restricts_what_is_used(monkeypatch):
+    monkeypatch.setenv("CATENA_VECTOR_BITS", "128")
+    monkeypatch.setenv("CATENA_ASSEMBLY", "0")
+    target = host.__wrapped__()
+    assert target.lanes("float64") == 2
+    assert not target.assembles
