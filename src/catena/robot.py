@@ -12,6 +12,7 @@ import numpy.typing as npt
 from catena.arguments.links import LinkLike, link_name
 from catena.errors import ModelError
 from catena.functions import engine
+from catena.functions.store import Compiled
 from catena.model import checks, edit
 from catena.model.configuration import Configurations, batch_shape
 from catena.model.merge import compose
@@ -39,8 +40,10 @@ class Robot(Description, Dynamics, Operational, Energetics, LinkDynamics, HasOpe
     def __init__(self, tree: Tree) -> None:
         if not isinstance(tree, Tree):
             raise ModelError(f"a Robot is made from a Tree, not from a {type(tree).__name__}; see catena.Builder")
-        self.__dict__["tree"] = tree
         engine.prepare()
+        self.__dict__["tree"] = tree
+        object.__setattr__(self, "_compiled", Compiled(tree))
+        object.__setattr__(self, "_own", ())
 
     def neutral(self) -> Array:
         """The configuration in which every joint is at zero, (nq,)."""

@@ -2,15 +2,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
-from tests.kernels.handmade import Counting, multiply_add_ir, square_ir
+from tests.kernels.handmade import multiply_add_ir
 
 from catena.arguments.arrays import Port
 from catena.kernels.call import threads
-from catena.kernels.call.fastcall import fast_call
 from catena.kernels.call.kernel import Kernel
 from catena.kernels.machine.compile import Module, load, object_code
 
@@ -45,11 +43,3 @@ def multiply_add() -> Callable[..., Kernel]:
         )
 
     return make
-
-
-@pytest.fixture
-def square() -> tuple[Callable[..., Any], Counting]:
-    """The emitted call of a kernel with one result, y = x², and its general path."""
-    kernel = Kernel("square", load(object_code(square_ir())), [Port("x", ())], [Port("y", ())])
-    general = Counting(kernel)
-    return fast_call(kernel, general), general

@@ -1,6 +1,17 @@
-"""Small kernels written by hand, to test what surrounds kernels."""
+"""Small kernels written by hand, and objects that answer questions with them, to test what surrounds kernels."""
 
 from __future__ import annotations
+
+import copy
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from catena.functions.function import Function
+from catena.functions.question import Answering, install, question
+from catena.functions.store import Compiled
+from catena.kernels.call.kernel import Kernel
 
 HEADER = """
 @lanes = dso_local constant i64 {lanes}
@@ -147,12 +158,79 @@ attributes #0 = { nounwind "no-builtins" "no-stack-arg-probe" }
 """
 
 
-class Counting:
-    """The general path, counting how often it is asked."""
+class Results(NamedTuple):
+    """What multiply_add gives."""
 
-    def __init__(self, kernel):
-        self.kernel, self.calls = kernel, 0
+    y: Any
+    total: Any
 
-    def __call__(self, *arrays, **options):
-        self.calls += 1
-        return self.kernel(*arrays, **options)
+
+class Bench(Compiled):
+    """What was compiled for an object is just one kernel."""
+
+    __slots__ = ("made",)
+
+    def __init__(self, made: Kernel) -> None:
+        super().__init__(None)  # type: ignore[arg-type]
+        self.made = made
+
+    def kernel(self, function: Function, present: tuple[str, ...] = (), dtype: Any = None, shape: Any = None) -> Any:
+        return self.made
+
+
+def _choose(machine: Any, given: tuple[str, ...], **options: Any) -> Function:
+    machine.chosen.append(copy.deepcopy(options))
+    return Function("multiply_add", None, dict.fromkeys(("a", "x", "b"), "v"), {"y": "v", "total": "v"})
+
+
+def _square(machine: Any, given: tuple[str, ...], **options: Any) -> Function:
+    machine.chosen.append(options)
+    return Function("square", None, {"x": "v"}, {"y": "v"})
+
+
+def _scale(machine: Any, given: tuple[str, ...]) -> Function:
+    return Function("scale", None, dict.fromkeys(("a", "x", "b"), "v"), {"y": "v", "total": "v"})
+
+
+class Scale(Answering):
+    """Multiplies and adds with numbers of its own, a and b, which it may have to make first."""
+
+    _own_names: ClassVar = {"a": 0, "b": 1}
+
+    def __init__(self, kernel: Kernel, *own: Any) -> None:
+        self._compiled, self._own, self.made = Bench(kernel), own, 0
+
+    def _make_own(self) -> None:
+        self.made += 1
+        self._own = (np.full(1, 3.0), np.full(5, 2.0))
+
+    @question(_scale)
+    def scale(self, x: npt.ArrayLike, *, out: Any = None) -> Results:
+        """a x + b."""
+
+
+class Machine(Answering):
+    """Answers with a kernel written by hand; `chosen` keeps the options that were looked at in Python."""
+
+    def __init__(self, kernel: Kernel) -> None:
+        self._compiled, self._own, self.chosen = Bench(kernel), (), []
+
+    @question(_choose)
+    def multiply_add(
+        self,
+        a: npt.ArrayLike,
+        x: npt.ArrayLike,
+        b: npt.ArrayLike,
+        how: Any = "plainly",
+        *,
+        out: tuple[Any, Any] | None = None,
+        links: Any = None,
+    ) -> Results:
+        """Multiply, then add."""
+
+    @question(_square)
+    def square(self, x: npt.ArrayLike, name: Any, *, out: Any = None) -> Any:
+        """The square of a number."""
+
+
+install()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -60,10 +61,15 @@ class Signature(NamedTuple):
             names = ", ".join(p.name for p in self.outputs)
             found = f"{len(out)}" if isinstance(out, tuple) else f"a {type(out).__name__}"
             raise ShapeError(f"{self.question}: out must be a tuple of arrays ({names}), got {found}")
-        return [
+        arrays = [
             None if o is None else check_out(o, p, batch, self.dtype, f"{self.question}: out for {p.name}")
             for o, p in zip(out, self.outputs, strict=True)
         ]
+        given = [(p.name, o) for p, o in zip(self.outputs, arrays, strict=True) if o is not None]
+        for (name, x), (other, y) in itertools.combinations(given, 2):
+            if np.may_share_memory(x, y):
+                raise ShapeError(f"{self.question}: the arrays in out for {name} and {other} overlap; give two apart")
+        return arrays
 
 
 def as_array(value: Any, port: Port, function: str) -> np.ndarray:

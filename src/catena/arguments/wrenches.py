@@ -8,7 +8,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from catena.algorithms.wrenches import CARRIED_WRENCH
 from catena.arguments.arrays import Port, Signature
+from catena.kernels.call.books import Made, wrench_table
+from catena.kernels.call.words import MAX_KEYS
 
 if TYPE_CHECKING:
     from catena.robot import Robot
@@ -16,6 +19,9 @@ if TYPE_CHECKING:
 Array = npt.NDArray[Any]
 Wrenches = npt.ArrayLike | Mapping[Any, npt.ArrayLike] | None
 """Wrenches on links: (..., links, 6) in link frames, or by link (see :data:`catena.arguments.links.LinkLike`)."""
+
+MOST_LINKS = 250
+"""On robots of more links than this, Python takes mappings apart: the call itself takes longer."""
 
 
 def wrenches(robot: Robot, f_ext: npt.ArrayLike | Mapping[Any, npt.ArrayLike], question: str) -> Any:
@@ -30,14 +36,23 @@ def wrenches(robot: Robot, f_ext: npt.ArrayLike | Mapping[Any, npt.ArrayLike], q
     signature = Signature(question, ports, (), np.dtype(float))
     given, batch = signature.arguments(tuple(f_ext.values())) if ports else ([], ())
     total = np.zeros((*batch, robot.tree.n, 6))
+    carry = robot._compiled.kernel(CARRIED_WRENCH, shape="unrolled") if ports else None
     for link, wrench in zip(f_ext, given, strict=True):
         frame = robot.frame(link)
-        if frame.link >= 0:
-            total[..., frame.link, :] += carried(wrench, frame.rotation, frame.position)
+        if frame.link >= 0 and carry is not None:
+            total[..., frame.link, :] += carry(_place(frame), wrench)
     return total
 
 
-def carried(wrench: Array, rotation: Array, position: Array) -> Array:
-    """A wrench given in a frame, in the frame where the first has that orientation and origin."""
-    moment, force = wrench[..., :3] @ rotation.T, wrench[..., 3:] @ rotation.T
-    return np.concatenate([moment + np.cross(position, force), force], axis=-1)
+def frames_of(robot: Robot, links: tuple[Any, ...], dtype: np.dtype[Any]) -> Made | None:
+    """The table from which machine code carries wrenches on these links and frames; None if Python has to do it."""
+    if len(links) > MAX_KEYS or robot.tree.n > MOST_LINKS or not links:
+        return None
+    frames = [robot.frame(link) for link in links]
+    carry = robot._compiled.kernel(CARRIED_WRENCH, dtype=dtype, shape="unrolled")
+    return wrench_table(carry, [frame.link for frame in frames], np.stack([_place(f) for f in frames]), robot.tree.n)
+
+
+def _place(frame: Any) -> Array:
+    """The twelve numbers of a frame: its rotation by rows, then its origin."""
+    return np.concatenate([np.ravel(frame.rotation), frame.position])

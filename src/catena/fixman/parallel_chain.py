@@ -135,10 +135,7 @@ class _Part:
         self.first[0] = self.last[-1] = 1.0
 
     def _call(self, name: str) -> Any:
-        from catena.kernels.call.fastcall import fast_call
-
-        kernel = engine.kernel(self._robot, self._functions[name], shape="rolled")
-        return fast_call(kernel, kernel)
+        return engine.kernel(self._robot, self._functions[name], shape="rolled")
 
     @cached_property
     def gather(self) -> Any:

@@ -37,28 +37,12 @@ def ask(
 
 
 def quick(robot: Robot, function: Function) -> Any:
-    """The function in float64 with all defaults, ready to be called with arrays alone."""
-    known = robot.__dict__.get("_quick")
-    if known is None:
-        known = robot.__dict__.setdefault("_quick", {})
-    found = known.get(function.name)
-    if found is None:
-        from catena.kernels.call.fastcall import fast_call
-
-        kernel = engine.kernel(robot, function)
-        found = known[function.name] = fast_call(kernel, kernel)
-    return found
+    """The function in float64 with all defaults."""
+    return engine.kernel(robot, function)
 
 
 def serve_at_once(robot: Any, question: str, link: str, call: Any) -> None:
-    """From now on have ``robot.question(q, link)`` go to ``call(q)`` without Python in between."""
-    from catena.kernels.call.keyed import Keyed
-
-    known = robot.__dict__.setdefault("_keyed", {})
-    if question not in known:
-        known[question] = Keyed(getattr(robot, question), place=1, arguments=2)
-        robot.__dict__[question] = known[question].function
-    known[question].add(link, call)
+    """Gone soon."""
 
 
 class Checked(NamedTuple):

@@ -37,11 +37,12 @@ def prepare() -> None:
     LLVM's binding takes some 40 ms to import, most of the time that a first call would take with its machine code in
     the disk cache; and `import catena` alone should not take that long.
     """
+    from catena.functions.question import install
     from catena.kernels import build  # noqa: F401
-    from catena.kernels.call import fastcall  # noqa: F401
     from catena.kernels.machine import target
 
     target.host()
+    install()
 
 
 def kernel(
@@ -56,15 +57,8 @@ def kernel(
 
     ``present`` names the optional inputs that calls will give, ``shape`` forces "unrolled" or "rolled".
     """
-    shape, dtype = _shape_for(robot, function, shape), checked_dtype(function.question, dtype)
-    key = (function.name, present, dtype.name, shape)
-    known: dict[tuple[Any, ...], Kernel] = robot.__dict__.setdefault("_kernels", {})
-    if key not in known:
-        from catena.kernels.build import rolled_kernel, unrolled_kernel
-
-        build = unrolled_kernel if shape == "unrolled" else rolled_kernel
-        known[key] = build(robot.tree, function, present, dtype)
-    return known[key]
+    found: Kernel = robot._compiled.kernel(function, present, dtype, shape)
+    return found
 
 
 def signature(robot: Robot, function: Function, present: tuple[str, ...] = (), dtype: Any = np.float64) -> Signature:

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
-from catena.arguments.wrenches import Wrenches, wrenches
-from catena.functions import engine
-from catena.functions.asking import checked, one_of
+from catena.arguments.wrenches import Wrenches
+from catena.functions.asking import one_of
 from catena.functions.catalogue import BIAS, FORWARD_DYNAMICS, INVERSE_DYNAMICS
 from catena.functions.function import Function
+from catena.functions.question import Answering, question
 from catena.model.singular import check_leaves
 
 if TYPE_CHECKING:
@@ -20,15 +20,26 @@ if TYPE_CHECKING:
 Array = npt.NDArray[Any]
 
 
-class Dynamics:
+def _forward_dynamics(robot: Robot, given: tuple[str, ...], method: str, joint_losses: bool) -> Function:
+    one_of("forward dynamics", method, [*FORWARD_DYNAMICS, "fixman"])
+    check_leaves(robot.tree)
+    return FORWARD_DYNAMICS[method]
+
+
+def _inverse_dynamics(robot: Robot, given: tuple[str, ...], joint_losses: bool) -> Function:
+    return INVERSE_DYNAMICS
+
+
+class Dynamics(Answering):
     """Forward and inverse dynamics.
 
     Arrays are array-likes of any real dtype with any leading dimensions, which broadcast against each other; results
     are float64 unless `dtype` says float32, and are written to `out` if that is given. They are the same bit by bit for
-    any batch size and number of threads. The first call of a function compiles it for this robot. `shape` forces
+    any batch size and number of threads. The first call of a function compiles it for this robot. `kernel` forces
     "unrolled" or "rolled" machine code.
     """
 
+    @question(_forward_dynamics)
     def forward_dynamics(
         self,
         q: npt.ArrayLike,
@@ -40,7 +51,7 @@ class Dynamics:
         joint_losses: bool = False,
         out: Array | None = None,
         dtype: npt.DTypeLike = np.float64,
-        shape: str | None = None,
+        kernel: str | None = None,
     ) -> Array:
         """Joint accelerations (..., nv), rad/s² or m/s², at configuration q, velocity v and joint torques tau. O(n).
 
@@ -48,24 +59,8 @@ class Dynamics:
         or maps links and frames to wrenches. `method` picks the formulation; all agree. `joint_losses` takes from tau
         what the model's damping and friction take, as in `inverse_dynamics`: one undoes the other with it and without.
         """
-        if joint_losses:
-            (_, v, tau), *_ = checked(self._robot, FORWARD_DYNAMICS["innovations"], q, v, tau, dtype=dtype)
-            tau = tau - self._robot.joint_losses(v)
-        one_of("forward dynamics", method, [*FORWARD_DYNAMICS, "fixman"])
-        if "_held" not in self.__dict__:
-            check_leaves(self._robot.tree)
-            self.__dict__["_held"] = True
-        if method == "fixman":
-            from catena.fixman import method as fixman_method  # brings in SciPy
 
-            robot, usual = self._robot, FORWARD_DYNAMICS["innovations"]
-            forces = () if f_ext is None else (wrenches(robot, f_ext, usual.question),)
-            present = ("f_ext",) if forces else ()
-            arrays, _, outs = checked(robot, usual, q, v, tau, *forces, out=out, dtype=dtype, present=present)
-            return fixman_method.forward_dynamics(robot, *arrays, out=outs[0], dtype=dtype, shape=shape)
-        fast = "forward_dynamics" if method == "innovations" else None
-        return self._run(FORWARD_DYNAMICS[method], (q, v, tau), f_ext, out, dtype, shape, fast)
-
+    @question(_inverse_dynamics)
     def inverse_dynamics(
         self,
         q: npt.ArrayLike,
@@ -76,18 +71,15 @@ class Dynamics:
         joint_losses: bool = False,
         out: Array | None = None,
         dtype: npt.DTypeLike = np.float64,
-        shape: str | None = None,
+        kernel: str | None = None,
     ) -> Array:
         """Joint torques (..., nv), N m or N, that give the accelerations a at configuration q and velocity v. O(n).
 
         `f_ext` is as in `forward_dynamics`. `joint_losses` adds the torques that the model's joint damping and friction
         take, `robot.joint_losses(v)`; without it, as in most libraries, they are left out.
         """
-        tau = self._run(INVERSE_DYNAMICS, (q, v, a), f_ext, out, dtype, shape, "inverse_dynamics")
-        if joint_losses:
-            tau += self._robot.joint_losses(v)
-        return tau
 
+    @question(BIAS)
     def bias(
         self,
         q: npt.ArrayLike,
@@ -96,35 +88,6 @@ class Dynamics:
         *,
         out: Array | None = None,
         dtype: npt.DTypeLike = np.float64,
-        shape: str | None = None,
+        kernel: str | None = None,
     ) -> Array:
         """Coriolis, centrifugal and gravity torques (..., nv), N m or N: inverse dynamics with a = 0. O(n)."""
-        return self._run(BIAS, (q, v), f_ext, out, dtype, shape, "bias")
-
-    @property
-    def _robot(self) -> Robot:
-        return cast("Robot", self)
-
-    def _run(
-        self,
-        function: Function,
-        arrays: tuple[npt.ArrayLike, ...],
-        f_ext: Wrenches,
-        out: Array | None,
-        dtype: npt.DTypeLike,
-        shape: str | None,
-        fast: str | None,
-    ) -> Array:
-        """Evaluate; after the first plain call of a method, calls with plain arrays go to machine code directly."""
-        if f_ext is not None:
-            arrays = (*arrays, wrenches(self._robot, f_ext, function.question))
-        present = ("f_ext",) if f_ext is not None else ()
-        kernel = engine.kernel(self._robot, function, present=present, dtype=dtype, shape=shape)
-        plain = not present and shape is None and dtype is np.float64
-        new = plain and fast is not None and fast not in self.__dict__
-        if new and fast is not None and getattr(type(self), fast) is vars(Dynamics)[fast]:  # not overridden
-            from catena.kernels.call.fastcall import fast_call
-
-            self.__dict__[fast] = fast_call(kernel, getattr(self, fast))
-        result: Array = kernel(*arrays, out=out)
-        return result

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from tests.kernels.handmade import Machine
 
 from catena.arguments.arrays import Port
 from catena.errors import ShapeError
-from catena.kernels.call.fastcall import fast_call
 from catena.kernels.call.kernel import Kernel
 from catena.kernels.call.threads import set_threads
 
@@ -43,10 +43,11 @@ WAYS = {
     "a large batch": (1_000, lambda f, k, a, x: f(a, x, x[1])),
     "general, one sample": (10_000, lambda f, k, a, x: k(a[0], x[0], x[1])),
     "general, with out": (10_000, lambda f, k, a, x: k(a[0], x[0], x[1], out=(np.empty(N), None))),
-    "general, copied": (3_000, lambda f, k, a, x: f(a, x.astype(np.float32), x[1])),
-    "general, lists": (10_000, lambda f, k, a, x: f([1.0], [0.0] * N, x[1])),
+    "copied": (3_000, lambda f, k, a, x: f(a, x.astype(np.float32), x[1])),
+    "lists": (100_000, lambda f, k, a, x: f([1.0], [0.0] * N, x[1])),
     "refused": (3_000, lambda f, k, a, x: refused(f, a, x, x[1, :3])),
-    "a new function each time": (1_000, lambda f, k, a, x: fast_call(k, lambda *args: None)(a[0], x[0], x[1])),
+    "a new object each time": (1_000, lambda f, k, a, x: Machine(k).multiply_add(a[0], x[0], x[1])),
+    "an option that cannot be kept": (1_000, lambda f, k, a, x: f(a[0], x[0], x[1], [np.ones(2)])),
 }
 
 
@@ -54,7 +55,7 @@ WAYS = {
 def test_memory_does_not_grow(kernel, way):
     count, call = WAYS[way]
     set_threads(2)
-    fast = fast_call(kernel, kernel)
+    fast = Machine(kernel).multiply_add
     a, x = np.ones((1000, 1)), np.ones((1000, N))
     for _ in range(count // 10):
         call(fast, kernel, a, x)

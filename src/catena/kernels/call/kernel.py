@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from catena.arguments.arrays import Port, Signature
+from catena.arguments.arrays import Port, Shape, Signature
 from catena.errors import UnsupportedError
 from catena.kernels.call import scratch
 from catena.kernels.call.batch import evaluate
@@ -70,7 +70,16 @@ class Kernel:
         may overlap the arguments. They are the same bit by bit whatever the number of samples and threads.
         """
         given, batch = self.signature.arguments(arrays)
-        wanted = self.signature.wanted(out, batch)
+        results = self.compute(given, self.signature.wanted(out, batch), batch, keep=out is not None)
+        return results[0] if len(results) == 1 else tuple(results)
+
+    def compute(
+        self, given: list[np.ndarray], wanted: list[np.ndarray | None], batch: Shape, *, keep: bool = False
+    ) -> list[Any]:
+        """The results for checked arguments, in the arrays that are wanted or in new ones.
+
+        New ones without dimensions become numbers, unless `keep` says that the caller has arrays.
+        """
         results = [
             new_result(batch + p.shape, self.dtype) if w is None or _in_the_way(w, given) else w
             for w, p in zip(wanted, self.outputs, strict=True)
@@ -81,8 +90,7 @@ class Kernel:
             if w is not None and w is not results[i]:
                 np.copyto(w, results[i])
                 results[i] = w
-        returned = [r if r.ndim or out is not None else r[()] for r in results]
-        return returned[0] if len(returned) == 1 else tuple(returned)
+        return [r if r.ndim or keep else r[()] for r in results]
 
 
 def _in_the_way(out: np.ndarray, arrays: list[np.ndarray]) -> bool:

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from catena.kernels.call.call_ir import API
+from catena.kernels.call.api import FUNCTIONS, Header
 
 NUMPY_ABIS = (0x01000009, 0x02000000)
 """The binary interfaces of NumPy 1 and 2."""
@@ -21,12 +21,12 @@ NUMPY_ABIS = (0x01000009, 0x02000000)
 HEADER_BYTES = 72
 """Up to and including the flags."""
 
-_NUMPY_TABLE = {"PyArray_Type": 2, "PyArray_Return": 76, "PyArray_NewFromDescr": 94}
+_NUMPY_TABLE = {"PyArray_Type": 2, "PyArray_FromAny": 69, "PyArray_Return": 76, "PyArray_NewFromDescr": 94}
 
 
 @functools.cache
 def python_api() -> dict[str, int] | None:
-    """Addresses of everything in :data:`~catena.kernels.call.call_ir.API`; None where machine code may not call Python.
+    """Addresses of everything in :data:`~catena.kernels.call.api.API`; None where machine code may not call Python.
 
     An address is 0 if it doesn't exist in this version of Python and there is another way.
     """
@@ -36,10 +36,13 @@ def python_api() -> dict[str, int] | None:
     if table is None or table[_NUMPY_TABLE["PyArray_Type"]] != id(np.ndarray) or not all(map(_as_expected, _samples())):
         return None
     found = {name: table[place] or 0 for name, place in _NUMPY_TABLE.items()}
-    found |= {name: _address(name) for name in API if name not in found}
-    missing = {name for name in API if not found[name]}
+    found |= {name: _address(name) for name in FUNCTIONS if name not in found}
+    missing = {name for name in FUNCTIONS if not found[name]}
     enough = missing <= {"PyObject_Vectorcall"} or missing <= {"_PyObject_MakeTpCall"}
-    return found if enough and _makes_arrays(found["PyArray_NewFromDescr"]) else None
+    found |= {"None": id(None), "dtype64": id(np.dtype(np.float64)), "dtype32": id(np.dtype(np.float32))}
+    found |= {kind.__name__: id(kind) for kind in (str, int, float, list, tuple, dict, np.float64)}
+    tried = enough and _objects_as_expected() and _makes_arrays(found["PyArray_NewFromDescr"])
+    return found if tried and _converts(found["PyArray_FromAny"]) else None
 
 
 def address(array: np.ndarray) -> int:
@@ -102,15 +105,30 @@ def _as_expected(array: np.ndarray) -> bool:
     if integer(start + 24).value != array.ndim or pointer(start + 8).value != id(np.ndarray):
         return False
     seen_shape = (ctypes.c_int64 * array.ndim).from_address(pointer(start + 32).value or 0) if array.ndim else ()
+    place = pointer(start + Header.STRIDES).value or 0
+    seen_strides = (ctypes.c_int64 * array.ndim).from_address(place) if array.ndim else ()
     flags = integer(start + 64).value
     return (
         pointer(start + 16).value == array.ctypes.data
         and tuple(seen_shape) == array.shape
+        and tuple(seen_strides) == array.strides
         and pointer(start + 56).value == id(array.dtype)
         and bool(flags & 1) == array.flags.c_contiguous
         and bool(flags & 256) == array.flags.aligned
         and bool(flags & 1024) == array.flags.writeable
+        and ctypes.c_char.from_address(id(array.dtype) + Header.KIND).value == array.dtype.kind.encode()
     )
+
+
+def _objects_as_expected() -> bool:
+    """Whether tuples, lists and floats keep what they hold where the code reads it."""
+    items = (object(), "x", 1.5)
+    listed, pointer = list(items), ctypes.c_void_p.from_address
+    places = id(items) + Header.ITEMS, pointer(id(listed) + Header.LIST).value or 0
+    seen = [list((ctypes.c_void_p * 3).from_address(place)) for place in places]
+    lengths = [ctypes.c_int64.from_address(id(x) + Header.LENGTH).value for x in (items, listed)]
+    numbers = [ctypes.c_double.from_address(id(x) + Header.NUMBER).value for x in (items[2], np.float64(1.5))]
+    return lengths == [3, 3] and seen == [[id(item) for item in items]] * 2 and numbers == [1.5, 1.5]
 
 
 def _makes_arrays(address: int) -> bool:
@@ -122,6 +140,14 @@ def _makes_arrays(address: int) -> bool:
     shape = (ctypes.c_int64 * 2)(3, 5)
     array = new(id(np.ndarray), id(dtype), 2, ctypes.addressof(shape), None, None, 0, None)
     return type(array) is np.ndarray and array.shape == (3, 5) and array.dtype == dtype and array.flags.c_contiguous
+
+
+def _converts(address: int) -> bool:
+    """Whether the function there is PyArray_FromAny: try it."""
+    word, number = ctypes.c_void_p, ctypes.c_int
+    convert = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.py_object, word, number, number, number, word)(address)
+    array = convert([[1, 2], [3, 4]], None, 0, 0, 0, None)
+    return type(array) is np.ndarray and array.shape == (2, 2) and array.dtype.kind == "i"
 
 
 def _address(name: str) -> int:

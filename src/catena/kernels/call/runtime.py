@@ -16,9 +16,12 @@ import functools
 import os
 from collections.abc import Callable
 
-from catena.kernels.call.call_ir import CALL_IR
-from catena.kernels.call.keyed_ir import KEYED_IR
+from catena.kernels.call.answer_ir import answer_ir, get_ir, same_ir, same_keys_ir
+from catena.kernels.call.api import API_IR, vectorcall_ir
+from catena.kernels.call.plain_ir import plain_ir
+from catena.kernels.call.run_ir import run_ir
 from catena.kernels.call.share_ir import SHARE_IR
+from catena.kernels.call.wrenches_ir import wrenches_ir
 from catena.kernels.machine.compile import Codegen, Module, compile_cached
 
 Share = Callable[[int, int], None]
@@ -30,7 +33,8 @@ LISTENING = 200
 @functools.cache
 def runtime_module() -> Module:
     """The shared machine code."""
-    text = SHARE_IR + CALL_IR + KEYED_IR
+    calls = get_ir(), answer_ir(), same_ir(), same_keys_ir(), run_ir(), plain_ir(), wrenches_ir()
+    text = "\n".join((SHARE_IR, API_IR, vectorcall_ir(), *calls))
     return compile_cached(("runtime", text), lambda: text, Codegen(opt=2, passes=2))
 
 

@@ -1,0 +1,20 @@
+"""The number type of results, as callers give it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from catena.errors import UnsupportedError
+
+
+def checked_dtype(question: str, dtype: Any) -> np.dtype[Any]:
+    """The dtype to compute in; UnsupportedError, which names the question, if that cannot be."""
+    try:
+        found: np.dtype[Any] = np.dtype(dtype)
+    except TypeError:
+        raise UnsupportedError(f"{question}: dtype must be float64 or float32, got {dtype!r}") from None
+    if found not in (np.float64, np.float32):
+        raise UnsupportedError(f"{question}: dtype must be float64 or float32, got {found.name}")
+    return found

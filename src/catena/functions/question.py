@@ -1,0 +1,279 @@
+"""How a question becomes a method: declared once, answered by machine code.
+
+    @question(FORWARD_DYNAMICS)
+    def forward_dynamics(self, q: npt.ArrayLike, …, *, out: Array | None = None, dtype=np.float64) -> Array:
+        \"\"\"Joint accelerations … \"\"\"
+
+The signature is the real one, and its annotations say what a parameter is for: `npt.ArrayLike` goes into the kernel,
+`out` takes the results, everything else is an option. What is declared with it is the function that answers, or a rule
+that chooses one by the options; the rule runs once for each combination of options. After that, calls go to machine
+code directly (:mod:`catena.kernels.call.answer_ir`); calls that it leaves alone come here.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from functools import update_wrapper
+from typing import Any, ClassVar, NamedTuple, TypeVar, cast
+
+import numpy as np
+import numpy.typing as npt
+
+from catena.arguments.arrays import Port, Signature
+from catena.arguments.dtypes import checked_dtype
+from catena.arguments.wrenches import frames_of, wrenches
+from catena.functions.function import Function
+from catena.functions.store import Compiled
+from catena.kernels.call.books import recipe
+from catena.kernels.call.kernel import Kernel
+from catena.kernels.call.words import MAPPED, OWN, Given, Role
+
+Array = npt.NDArray[Any]
+Method = TypeVar("Method", bound=Callable[..., Any])
+Rule = Callable[..., Function]
+"""`rule(asked, given, **options)`: the function that answers; `given` names the arrays that a call gives."""
+
+ROLES: Mapping[str, Role] = {
+    "npt.ArrayLike": Role.ARRAY,
+    "npt.ArrayLike | None": Role.ARRAY,
+    "str | npt.ArrayLike": Role.WORD_OR_ARRAY,
+    "Wrenches": Role.MAPPING_OR_ARRAY,
+}
+"""What a parameter is for, by its annotation; all others are options."""
+
+
+class Answering:
+    """An object that can be asked questions: it has what was compiled for it, and perhaps arrays of its own."""
+
+    __slots__ = ("_compiled", "_own")
+
+    _compiled: Compiled
+    _own: tuple[Array | None, ...]
+    _own_names: ClassVar[Mapping[str, int]] = {}
+    """The arrays that go into kernels without being arguments, by name: their places in `_own`."""
+    _dtype: Any = np.float64
+    _kernel_shape: str | None = None
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        for name, member in list(vars(cls).items()):
+            if (declared := getattr(member, "question", None)) is not None:
+                install_later(cls, name, declared)
+
+    def _make_own(self) -> None:
+        """Make the arrays of its own that are missing."""
+        raise NotImplementedError
+
+    @classmethod
+    def _called(cls, name: str) -> str:
+        """What messages call a question."""
+        return name
+
+
+def question(answer: Function | Rule) -> Callable[[Method], Method]:
+    """Declare a method as a question that one function answers, or the one that a rule chooses."""
+
+    def declared(method: Method) -> Method:
+        return cast(Method, Declared(method, answer).general)
+
+    return declared
+
+
+class Answer(NamedTuple):
+    """How one combination of options is answered.
+
+    `sources` says where each input of the kernel comes from: the name of a parameter, or the place of an array of the
+    asked object's own.
+    """
+
+    signature: Signature
+    kernel: Any
+    sources: tuple[str | int, ...]
+    wrapper: type | None
+
+    @property
+    def own(self) -> list[int]:
+        """The places of the asked object's own arrays that are needed."""
+        return [source for source in self.sources if isinstance(source, int)]
+
+
+class Declared:
+    """A question: its parameters with their roles, and the way from a call to an answer that knows every case."""
+
+    def __init__(self, method: Callable[..., Any], answer: Function | Rule) -> None:
+        self.name, self._answer = method.__name__, answer
+        _, *parameters = inspect.signature(method).parameters.values()
+        self.names = tuple(p.name for p in parameters)
+        self.roles = tuple(_role(p) for p in parameters)
+        self.defaults = tuple(p.default for p in parameters)
+        self.positional = sum(p.kind is p.POSITIONAL_OR_KEYWORD for p in parameters)
+        self.number = -1
+        self._method = method
+        self._bound = _binder(method, parameters)
+        self._wrapper: type | None = None
+
+        def general(*args: Any, **kwargs: Any) -> Any:
+            asked, *values = self._bound(*args, **kwargs)
+            if not isinstance(asked, Answering):
+                raise TypeError(f"{method.__qualname__} is asked of a Robot, not of a {type(asked).__name__}")
+            return self.answer(asked, values)
+
+        self.general: Callable[..., Any] = update_wrapper(general, method)
+        self.general.question = self  # type: ignore[attr-defined]
+
+    def answer(self, asked: Answering, values: Sequence[Any]) -> Any:
+        """The answer for values of all parameters, in order."""
+        keys = [self._key(*each) for each in zip(self.roles, values, self.defaults, strict=True)]
+        try:
+            known = (self.number, *[_hashable(key) for key in keys])
+            found = asked._compiled.once(known, lambda: self._resolve(asked, keys, values))
+        except TypeError:  # an option that cannot be looked up is refused by name
+            found = self._resolve(asked, keys, values)
+        if any(asked._own[place] is None for place in found.own):
+            asked._make_own()
+        by_name = dict(zip(self.names, values, strict=True))
+        arrays = [asked._own[x] if isinstance(x, int) else self._array(asked, by_name[x]) for x in found.sources]
+        given, batch = found.signature.arguments(arrays)
+        out = by_name.get("out")
+        results = found.kernel.compute(given, found.signature.wanted(out, batch), batch, keep=out is not None)
+        if len(results) == 1:
+            return results[0]
+        return tuple(results) if found.wrapper is None else found.wrapper(*results)
+
+    def _array(self, asked: Any, value: Any) -> Any:
+        return wrenches(asked, value, self.label(asked)) if isinstance(value, Mapping) else value
+
+    def label(self, asked: Answering) -> str:
+        """What messages call it."""
+        return asked._called(self.name)
+
+    def _key(self, role: Role, value: Any, default: Any) -> Any:
+        """What a value is for the choice of a recipe."""
+        if role is Role.OPTION:
+            return value
+        if role is Role.OUT or (value is None and default is None):
+            return Given.NOTHING
+        if role is Role.WORD_OR_ARRAY and isinstance(value, str):
+            return value
+        if role is Role.MAPPING_OR_ARRAY and isinstance(value, Mapping):
+            return tuple(value)
+        return Given.ARRAY
+
+    def _resolve(self, asked: Answering, keys: Sequence[Any], values: Sequence[Any]) -> Answer:
+        """Choose the function and compile it, and from now on have the emitted call run it."""
+        named = dict(zip(self.names, keys, strict=True))
+        mapped = {n for n, r in zip(self.names, self.roles, strict=True) if r is Role.MAPPING_OR_ARRAY}
+        mapped = {name for name in mapped if not isinstance(named[name], Given)}
+        given = tuple(name for name, key in named.items() if key is Given.ARRAY or name in mapped)
+        options = {name: key for name, key in named.items() if not isinstance(key, Given) and name not in mapped}
+        dtype = checked_dtype(self.label(asked), options.pop("dtype", asked._dtype))
+        shape = options.pop("kernel", asked._kernel_shape)
+        function = self._chosen(asked, given, options)
+        present = tuple(name for name in function.optional if name in given)
+        kernel = asked._compiled.kernel(function, present, dtype, shape)
+        arguments = iter(given)
+        sources = tuple(
+            asked._own_names[n] if n in asked._own_names else next(arguments) for n in function.given(present)
+        )
+        found = Answer(self._signature(asked, kernel, sources), kernel, sources, self._wrapper_of())
+        self._remember(asked, keys, values, mapped, found)
+        return found
+
+    def _chosen(self, asked: Answering, given: tuple[str, ...], options: dict[str, Any]) -> Function:
+        if isinstance(self._answer, Function):
+            return self._answer
+        return self._answer(asked, given, **options)
+
+    def _signature(self, asked: Answering, kernel: Any, sources: Sequence[str | int]) -> Signature:
+        """What a call takes, under the names that users know."""
+        ports = [p if isinstance(x, int) else Port(x, p.shape) for p, x in zip(kernel.inputs, sources, strict=True)]
+        return Signature(self.label(asked), tuple(ports), kernel.outputs, kernel.dtype)
+
+    def _wrapper_of(self) -> type | None:
+        """The class of several results, if the annotation names one."""
+        if self._wrapper is None:
+            name = self._method.__annotations__.get("return", "")
+            found = self._method.__globals__.get(name) if isinstance(name, str) else name
+            self._wrapper = found if isinstance(found, type) and issubclass(found, tuple) else tuple
+        return None if self._wrapper is tuple else self._wrapper
+
+    def _remember(
+        self, asked: Answering, keys: Sequence[Any], values: Sequence[Any], mapped: set[str], found: Answer
+    ) -> None:
+        """Tell the emitted call, if this is something that it can do."""
+        if self.number < 0 or not isinstance(found.kernel, Kernel):
+            return
+        table = None
+        for name in mapped:
+            table = frames_of(cast(Any, asked), keys[self.names.index(name)], found.kernel.dtype)
+            if table is None:
+                return
+        sources = [
+            OWN + x if isinstance(x, int) else self.names.index(x) + (MAPPED if x in mapped else 0)
+            for x in found.sources
+        ]
+        maker = type(asked)._make_own if found.own else None
+        made = recipe(found.kernel, sources, found.wrapper or tuple, maker, table)
+        if made is not None:
+            words = [list(v) if isinstance(v, list) else k for k, v in zip(keys, values, strict=True)]
+            asked._compiled.remember(self.number, words, made)
+
+
+def _role(parameter: inspect.Parameter) -> Role:
+    return Role.OUT if parameter.name == "out" else ROLES.get(str(parameter.annotation), Role.OPTION)
+
+
+def _hashable(key: Any) -> Any:
+    """A key for a dictionary that tells 0 from False; lists and tuples of words count by their items."""
+    if isinstance(key, list | tuple):
+        return type(key), tuple(_hashable(item) for item in key)
+    hash(key)
+    return type(key), key
+
+
+def _binder(method: Callable[..., Any], parameters: Sequence[inspect.Parameter]) -> Callable[..., tuple[Any, ...]]:
+    """A function with the signature of a method that gives the values of all parameters, self first."""
+    names = ["self", *[p.name for p in parameters]]
+    plain = [p.replace(annotation=p.empty, default=p.empty) for p in parameters]
+    texts, keyword_only = ["self"], False
+    for p in plain:
+        if p.kind is p.KEYWORD_ONLY and not keyword_only:
+            texts.append("*")
+            keyword_only = True
+        texts.append(p.name)
+    bound: Any = eval(f"lambda {', '.join(texts)}: ({', '.join(names)},)")
+    bound.__defaults__ = tuple(
+        p.default for p in parameters if p.default is not p.empty and p.kind is not p.KEYWORD_ONLY
+    )
+    bound.__kwdefaults__ = {
+        p.name: p.default for p in parameters if p.default is not p.empty and p.kind is p.KEYWORD_ONLY
+    }
+    bound.__name__, bound.__qualname__ = method.__name__, method.__qualname__
+    return cast("Callable[..., tuple[Any, ...]]", bound)
+
+
+_declared: list[tuple[type, str, Declared]] = []
+_installed = False
+
+
+def install_later(owner: type, name: str, declared: Declared) -> None:
+    """Have a question answered by machine code as soon as the first robot is made, which needs LLVM anyway."""
+    _declared.append((owner, name, declared))
+    if _installed:
+        install()
+
+
+def install() -> None:
+    """Put the emitted call in front of every question declared so far."""
+    global _installed
+    from catena.kernels.call.emitted import emitted_question, question_table
+    from catena.kernels.call.layout import python_api
+
+    _installed = True
+    while _declared and python_api() is not None:
+        owner, name, declared = _declared.pop()
+        declared.number, table = question_table(
+            owner, declared.general, declared.names, declared.roles, declared.defaults, declared.positional
+        )
+        setattr(owner, name, emitted_question(declared.general, table))

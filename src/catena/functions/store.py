@@ -1,0 +1,78 @@
+"""What was made for one mechanism, each thing once: kernels, answers to questions, tables of the emitted call."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import numpy as np
+
+from catena.arguments.dtypes import checked_dtype
+from catena.errors import UnsupportedError
+from catena.functions.function import Function
+from catena.kernels.call.books import Books
+
+if TYPE_CHECKING:
+    from catena.model.tree import Tree
+
+Value = TypeVar("Value")
+
+UNROLLED = 60
+"""Up to this many links a kernel is unrolled unless asked otherwise."""
+
+UNROLLABLE = 250
+"""Straight-line code for more links than this would take too long to make."""
+
+
+class Compiled(Books):
+    """Everything that was compiled for a tree. A robot owns one; it knows the tree, not the robot."""
+
+    __slots__ = ("_things", "tree")
+
+    def __init__(self, tree: Tree) -> None:
+        super().__init__()
+        self.tree = tree
+        self._things: dict[Hashable, Any] = {}
+
+    def once(self, key: Hashable, make: Callable[[], Value]) -> Value:
+        """What `make` makes, made when it is first asked for under this key."""
+        found = self._things.get(key, self)
+        if found is self:
+            found = self._things[key] = make()
+        made: Value = found
+        return made
+
+    def kernel(
+        self, function: Function, present: tuple[str, ...] = (), dtype: Any = np.float64, shape: str | None = None
+    ) -> Any:
+        """The machine code of a function, compiled at most once; `shape` forces "unrolled" or "rolled" kernels."""
+        shape, dtype = kernel_shape(self.tree, function, shape), checked_dtype(function.question, dtype)
+        key = "kernel", function.name, present, dtype.name, shape
+        return self.once(key, lambda: _built(self.tree, function, present, dtype, shape))
+
+
+def _built(tree: Tree, function: Function, present: tuple[str, ...], dtype: Any, shape: str) -> Any:
+    from catena.kernels.build import rolled_kernel, unrolled_kernel
+
+    return (unrolled_kernel if shape == "unrolled" else rolled_kernel)(tree, function, present, dtype)
+
+
+def check_shape(shape: str | None) -> None:
+    """Refuse a word that is not a shape of kernels."""
+    if shape not in ("unrolled", "rolled", None):
+        raise UnsupportedError(f"kernel must be 'unrolled', 'rolled' or None, got {shape!r}")
+
+
+def kernel_shape(tree: Tree, function: Function, shape: str | None) -> str:
+    """The shape of a function's kernels: "unrolled" or "rolled", as asked for or as suits the tree."""
+    check_shape(shape)
+    if shape == "rolled" and function.dense:
+        raise UnsupportedError(f"{function.question} makes a whole matrix, which only unrolled kernels can")
+    if shape is None:
+        shape = "unrolled" if function.dense or tree.n <= UNROLLED else "rolled"
+    if shape == "unrolled" and tree.n > UNROLLABLE:
+        other = "a method without whole matrices" if function.dense else "kernel='rolled'"
+        raise UnsupportedError(
+            f"{function.question} unrolled for {tree.n:,} links: expected at most {UNROLLABLE} links; use {other}"
+        )
+    return shape

@@ -1,0 +1,296 @@
+"""The IR that makes results of arrays, as a recipe says (:class:`catena.kernels.call.words.Recipe`).
+
+``run(recipe, self, values, out, declined)`` computes in machine code what it can: arguments that are arrays, lists or
+tuples of numbers, with no leading dimension or with one, of which those that are not plain contiguous arrays of the
+kernel's type are copied; mappings of wrenches; results that are new, or plain arrays given as ``out`` which overlap
+nothing. It sets ``declined`` and computes nothing if that is not the case. The GIL is held throughout, unless many
+samples go to the Python function ``large(job, samples, *arrays)``, where ``job`` is the address of a job
+(:mod:`catena.kernels.call.share_ir`) with rows, strides and results filled in, and ``arrays`` own the memory.
+
+All arguments are converted, which may run Python, before the address of any is taken. Wrenches, which are summed up in
+memory that belongs to the recipe, come last, and only one sample of them is taken.
+"""
+
+from __future__ import annotations
+
+from catena.kernels.call.api import PLAIN, WRITEABLE, Header, api, type_of
+from catena.kernels.call.code import Code, Variable
+from catena.kernels.call.share_ir import JOB_WORDS, RESULTS, ROWS, STRIDES
+from catena.kernels.call.words import MAPPED, MAX_ARRAYS, OWN, OWNED, PORT_WORDS, Port, Recipe
+
+
+def run_ir() -> str:
+    """The whole function."""
+    return str(_Run().code)
+
+
+class _Run:
+    """``run``, written step by step."""
+
+    def __init__(self) -> None:
+        c = self.code = Code("ptr @run(ptr %recipe, ptr %self, ptr %values, ptr %out, ptr %declined)")
+        self.job = c.room("i64", JOB_WORDS)
+        self.rows, self.strides, self.results = (c.at(self.job, i) for i in (ROWS, STRIDES, RESULTS))
+        self.passed = c.room("ptr", 2 + 2 * MAX_ARRAYS)
+        self.held, self.n_held = c.room("ptr", MAX_ARRAYS), c.variable("i64", "0")
+        self.n_results, self.answer = c.variable("i64", "0"), c.variable("ptr", "null")
+        self.arrays = c.at(self.passed, 2)
+        self.n_inputs, self.n_outputs = c.word("%recipe", Recipe.INPUTS), c.word("%recipe", Recipe.OUTPUTS)
+        self.dtype = c.word("%recipe", Recipe.DTYPE, "ptr")
+        self.inputs = c.at("%recipe", Recipe.SIZE)
+        self.outputs = c.at(self.inputs, c.product(self.n_inputs, PORT_WORDS))
+        self.made = c.at(self.arrays, self.n_inputs)
+        self.samples = c.variable("i64", "-1")
+        self._collect()
+        self._look_at_inputs()
+        self._look_at_outputs()
+        self._make_results()
+        self._compute()
+        self._return()
+
+    def _port(self, ports: str, i: str) -> str:
+        return self.code.at(ports, self.code.product(i, PORT_WORDS))
+
+    def _hold(self, x: str) -> None:
+        """Give an object back at the end."""
+        n = self.n_held.get()
+        self.code.set_word(self.held, n, x, "ptr")
+        self.n_held.set(self.code.sum(n, 1))
+
+    def _collect(self) -> None:
+        """All inputs as plain arrays, wherever they come from."""
+        c = self.code
+        with c.count(self.n_inputs, again="collected") as i:
+            source = c.word(self._port(self.inputs, i), Port.SOURCE)
+            c.set_word(self.arrays, i, "null", "ptr")
+            with c.when(c.compare("sge", source, str(MAPPED))):
+                mapping = c.word("%values", c.difference(source, MAPPED), "ptr")
+                summed = c.call("@wrenches", "ptr %recipe", f"ptr {mapping}")
+                c.go_unless(c.compare("ne", summed, "null", "ptr"), "unusual")
+                c.set_word(self.rows, i, summed, "ptr")
+                c.go("collected")
+            x = c.variable("ptr", "null")
+            with c.when(c.compare("slt", source, str(OWN))):
+                x.set(c.word("%values", source, "ptr"))
+            with c.when(c.compare("sge", source, str(OWN))):
+                x.set(self._own(c.difference(source, OWN)))
+            given = x.get()
+            same = c.same(type_of(c, given), api(c, "PyArray_Type"))
+            plain = c.variable("i1", "false")
+            with c.when(same):
+                right = c.same(c.member(given, Header.DTYPE), self.dtype)
+                flags = c.new(f"and i32 {c.member(given, Header.FLAGS, 'i32')}, {PLAIN}")
+                plain.set(c.both(right, c.compare("eq", flags, str(PLAIN), "i32")))
+            with c.when(c.negated(plain.get())):
+                copied = c.call("@plain", f"ptr {given}", f"ptr {self.dtype}")
+                c.go_unless(c.compare("ne", copied, "null", "ptr"), "unusual")
+                self._hold(copied)
+                x.set(copied)
+            c.set_word(self.arrays, i, x.get(), "ptr")
+
+    def _own(self, i: str) -> str:
+        """An array of self's own; one that is missing is made."""
+        c, none = self.code, api(self.code, "None")
+        place = c.sum(i, Header.ITEMS // 8)
+        found = c.variable("ptr", c.word(c.member("%self", OWNED), place, "ptr"))
+        with c.when(c.same(found.get(), none)):
+            maker = c.word("%recipe", Recipe.MAKER, "ptr")
+            c.go_unless(c.compare("ne", maker, "null", "ptr"), "unusual")
+            arguments = c.room("ptr")
+            c.set_word(arguments, 0, "%self", "ptr")
+            done = c.call(api(c, "PyObject_Vectorcall"), f"ptr {maker}", f"ptr {arguments}", "i64 1", "ptr null")
+            c.go_unless(c.compare("ne", done, "null", "ptr"), "release")
+            c.call(api(c, "Py_DecRef"), f"ptr {done}", gives="void")
+            found.set(c.word(c.member("%self", OWNED), place, "ptr"))
+            c.go_unless(c.negated(c.same(found.get(), none)), "unusual")
+        x = found.get()
+        c.call(api(c, "Py_IncRef"), f"ptr {x}", gives="void")
+        self._hold(x)
+        return x
+
+    def _look_at_inputs(self) -> None:
+        """Shapes, the number of samples (-1: there is no leading dimension), rows and strides."""
+        c = self.code
+        with c.count(self.n_inputs, again="looked.at") as i:
+            port, x = self._port(self.inputs, i), c.word(self.arrays, i, "ptr")
+            c.set_word(self.strides, i, "0")
+            c.go_unless(c.compare("ne", x, "null", "ptr"), "looked.at")
+            rank = c.word(port, Port.RANK)
+            shape = c.member(x, Header.SHAPE)
+            leading = c.difference(self._rank(x), rank)
+            c.go_unless(c.compare("ule", leading, "1"), "unusual")
+            self._same_dimensions(c.at(shape, leading), c.at(port, Port.DIMENSIONS), rank)
+            with c.when(c.compare("ne", leading, "0")):
+                counted, so_far = c.word(shape, 0), self.samples.get()
+                fits = c.either(c.compare("eq", so_far, "-1"), c.compare("eq", so_far, counted))
+                c.go_unless(fits, "unusual")
+                self.samples.set(counted)
+                c.set_word(self.strides, i, c.word(port, Port.WIDTH))
+            c.set_word(self.rows, i, c.member(x, Header.DATA), "ptr")
+        c.go_unless(c.compare("ne", self.samples.get(), "0"), "unusual")
+        self.one = c.compare("eq", self.samples.get(), "-1")
+        unmapped = c.same(c.word("%recipe", Recipe.WRENCHES, "ptr"), "null")
+        c.go_unless(c.either(self.one, unmapped), "unusual")
+        self.count = c.choice(self.one, "1", self.samples.get())
+        self.leading = c.choice(self.one, "0", "1")
+
+    def _rank(self, array: str) -> str:
+        return self.code.new(f"sext i32 {self.code.member(array, Header.RANK, 'i32')} to i64")
+
+    def _same_dimensions(self, x: str, y: str, count: str) -> None:
+        c = self.code
+        with c.count(count) as k:
+            c.go_unless(c.compare("eq", c.word(x, k), c.word(y, k)), "unusual")
+
+    def _look_at_outputs(self) -> None:
+        """Arrays given for results; null where a new one is wanted."""
+        c = self.code
+        self.given = c.room("ptr", MAX_ARRAYS)
+        is_given = c.compare("ne", "%out", "null", "ptr")
+        several = c.compare("ne", self.n_outputs, "1")
+        with c.when(c.both(is_given, several)):
+            c.go_unless(c.same(type_of(c, "%out"), api(c, "tuple")), "unusual")
+            c.go_unless(c.compare("eq", c.member("%out", Header.LENGTH, "i64"), self.n_outputs), "unusual")
+        with c.count(self.n_outputs, again="output.looked.at") as j:
+            c.set_word(self._port(self.outputs, j), Port.SAMPLES, self.samples.get())
+            c.set_word(self.given, j, "null", "ptr")
+            c.go_unless(is_given, "output.looked.at")
+            x = c.variable("ptr", "%out")
+            with c.when(several):
+                x.set(c.word("%out", c.sum(j, Header.ITEMS // 8), "ptr"))
+                c.go_unless(c.negated(c.same(x.get(), api(c, "None"))), "output.looked.at")
+            self._check_given(x.get(), j)
+            c.set_word(self.given, j, x.get(), "ptr")
+
+    def _check_given(self, x: str, j: str) -> None:
+        """A plain array that can be written to, of the right shape, that overlaps no input and no result before it."""
+        c, port = self.code, self._port(self.outputs, j)
+        c.go_unless(c.same(type_of(c, x), api(c, "PyArray_Type")), "unusual")
+        c.go_unless(c.same(c.member(x, Header.DTYPE), self.dtype), "unusual")
+        flags = c.new(f"and i32 {c.member(x, Header.FLAGS, 'i32')}, {PLAIN | WRITEABLE}")
+        c.go_unless(c.compare("eq", flags, str(PLAIN | WRITEABLE), "i32"), "unusual")
+        rank = c.sum(c.word(port, Port.RANK), self.leading)
+        c.go_unless(c.compare("eq", self._rank(x), rank), "unusual")
+        self._same_dimensions(c.member(x, Header.SHAPE), self._dimensions(port), rank)
+        start = c.member(x, Header.DATA, "i64")
+        end = c.sum(start, self._bytes(port))
+        with c.count(self.n_inputs, again="apart.input") as i:
+            array = c.word(self.arrays, i, "ptr")
+            c.go_unless(c.compare("ne", array, "null", "ptr"), "apart.input")
+            batched = c.compare("ne", c.word(self.strides, i), "0")
+            self._apart(start, end, array, self._port(self.inputs, i), c.choice(batched, self.count, "1"))
+        with c.count(j, again="apart.result") as k:
+            array = c.word(self.given, k, "ptr")
+            c.go_unless(c.compare("ne", array, "null", "ptr"), "apart.result")
+            self._apart(start, end, array, self._port(self.outputs, k), self.count)
+
+    def _dimensions(self, port: str) -> str:
+        """Where all dimensions of a result stand, that of the samples in front if there is one."""
+        return self.code.at(port, self.code.difference(str(int(Port.DIMENSIONS)), self.leading))
+
+    def _bytes(self, port: str, count: str | None = None) -> str:
+        c = self.code
+        elements = c.product(c.word(port, Port.WIDTH), count or self.count)
+        return c.product(elements, c.word("%recipe", Recipe.ITEM_BYTES))
+
+    def _apart(self, start: str, end: str, array: str, port: str, count: str) -> None:
+        c = self.code
+        other = c.member(array, Header.DATA, "i64")
+        before = c.compare("ule", end, other)
+        behind = c.compare("ule", c.sum(other, self._bytes(port, count)), start)
+        c.go_unless(c.either(before, behind), "unusual")
+
+    def _make_results(self) -> None:
+        c = self.code
+        few = c.compare("slt", self.samples.get(), c.word("%recipe", Recipe.POOLED))
+        with c.count(self.n_outputs) as j:
+            port, x = self._port(self.outputs, j), c.variable("ptr", c.word(self.given, j, "ptr"))
+            is_new = c.same(x.get(), "null")
+            with c.when(c.negated(is_new)):
+                c.call(api(c, "Py_IncRef"), f"ptr {x.get()}", gives="void")
+            with c.when(c.both(is_new, few)):
+                x.set(self._new_array(port))
+            with c.when(c.both(is_new, c.negated(few))):
+                x.set(self._python("FRESH", j, self.samples.get()))
+            c.go_unless(c.compare("ne", x.get(), "null", "ptr"), "failed")
+            c.set_word(self.made, j, x.get(), "ptr")
+            c.set_word(self.results, j, c.member(x.get(), Header.DATA), "ptr")
+            self.n_results.set(c.sum(j, 1))
+
+    def _new_array(self, port: str) -> str:
+        c = self.code
+        c.call(api(c, "Py_IncRef"), f"ptr {self.dtype}", gives="void")
+        rank = c.new(f"trunc i64 {c.sum(c.word(port, Port.RANK), self.leading)} to i32")
+        what = f"ptr {api(c, 'PyArray_Type')}", f"ptr {self.dtype}", f"i32 {rank}", f"ptr {self._dimensions(port)}"
+        return c.call(api(c, "PyArray_NewFromDescr"), *what, "ptr null", "ptr null", "i32 0", "ptr null")
+
+    def _python(self, word: str, x: str, y: str, arrays: str = "0") -> str:
+        """Call a Python function of the recipe with two integers, and so many of the arrays after them."""
+        c = self.code
+        for place, number in enumerate((x, y)):
+            address = c.new(f"inttoptr i64 {number} to ptr")
+            integer = c.call(api(c, "PyLong_FromVoidPtr"), f"ptr {address}")
+            c.set_word(self.passed, place, integer, "ptr")
+        function, count = c.word("%recipe", Recipe[word], "ptr"), c.sum(arrays, 2)
+        made = c.variable("ptr", "null")
+        first, second = (c.word(self.passed, place, "ptr") for place in (0, 1))
+        numbers = c.both(c.compare("ne", first, "null", "ptr"), c.compare("ne", second, "null", "ptr"))
+        with c.when(numbers):
+            passed = f"ptr {function}", f"ptr {self.passed}", f"i64 {count}", "ptr null"
+            made.set(c.call(api(c, "PyObject_Vectorcall"), *passed))
+        for number in (first, second):
+            c.call(api(c, "Py_DecRef"), f"ptr {number}", gives="void")
+        return made.get()
+
+    def _compute(self) -> None:
+        c = self.code
+        context, scratch = (c.word("%recipe", word, "ptr") for word in (Recipe.CONTEXT, Recipe.SCRATCH))
+        arguments = [f"ptr {x}" for x in (context, self.rows, self.strides, self.results, scratch)]
+        with c.when(self.one):
+            single = c.word("%recipe", Recipe.SINGLE, "ptr")
+            c.call(single, *arguments[:2], *arguments[3:], gives="void")
+            c.go("computed")
+        samples = self.samples.get()
+        with c.when(c.compare("sle", samples, c.word("%recipe", Recipe.FEW))):
+            batch = c.word("%recipe", Recipe.BATCH, "ptr")
+            c.call(batch, *arguments, "i64 0", f"i64 {samples}", gives="void")
+            c.go("computed")
+        job = c.new(f"ptrtoint ptr {self.job} to i64")
+        done = self._python("LARGE", job, samples, c.sum(self.n_inputs, self.n_outputs))
+        c.go_unless(c.compare("ne", done, "null", "ptr"), "failed")
+        c.call(api(c, "Py_DecRef"), f"ptr {done}", gives="void")
+        c.label("computed")
+
+    def _return(self) -> None:
+        """Numbers instead of new arrays without dimensions; several results in one tuple of the right kind."""
+        c = self.code
+        with c.count(self.n_outputs) as j:
+            port, x = self._port(self.outputs, j), c.word(self.made, j, "ptr")
+            number = c.both(self.one, c.compare("eq", c.word(port, Port.RANK), "0"))
+            with c.when(c.both(number, c.same(c.word(self.given, j, "ptr"), "null"))):
+                c.set_word(self.made, j, c.call(api(c, "PyArray_Return"), f"ptr {x}"), "ptr")
+                c.go_unless(c.compare("ne", c.word(self.made, j, "ptr"), "null", "ptr"), "failed")
+        with c.when(c.compare("eq", self.n_outputs, "1")):
+            self.answer.set(c.word(self.made, 0, "ptr"))
+            c.go("release")
+        wrapper = c.word("%recipe", Recipe.WRAPPER, "ptr")
+        together = c.call(api(c, "PyType_GenericAlloc"), f"ptr {wrapper}", f"i64 {self.n_outputs}")
+        c.go_unless(c.compare("ne", together, "null", "ptr"), "failed")
+        with c.count(self.n_outputs) as j:
+            c.set_word(together, c.sum(j, Header.ITEMS // 8), c.word(self.made, j, "ptr"), "ptr")
+        self.answer.set(together)
+        c.go("release")
+        self._leave(self.answer)
+
+    def _leave(self, answer: Variable) -> None:
+        c = self.code
+        c.label("failed")
+        with c.count(self.n_results.get()) as j:
+            c.call(api(c, "Py_DecRef"), f"ptr {c.word(self.made, j, 'ptr')}", gives="void")
+        c.go("release")
+        c.label("unusual")
+        c.put("store i64 1, ptr %declined")
+        c.label("release")
+        with c.count(self.n_held.get()) as i:
+            c.call(api(c, "Py_DecRef"), f"ptr {c.word(self.held, i, 'ptr')}", gives="void")
+        c.give(answer.get())
