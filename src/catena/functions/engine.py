@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from catena.errors import UnsupportedError
+from catena.functions.composed import Composed
 from catena.functions.function import Function
 from catena.functions.linkwise import evaluate, lowered_for, trace
 
@@ -51,20 +52,31 @@ def kernel(
     present: tuple[str, ...] = (),
     dtype: Any = np.float64,
     shape: str | None = None,
-) -> Kernel:
+) -> Kernel | Composed:
     """The machine code of a function for a robot, compiled at most once: call it with arrays of any batch shape.
 
-    ``present`` names the optional inputs that calls will give, ``shape`` forces "unrolled" or "rolled".
+    ``present`` names the optional inputs that calls will give, ``shape`` forces "unrolled" or "rolled". This is the one
+    place where the shape decides: a function with a recipe for long chains is then answered by that.
     """
     shape, dtype = _shape_for(robot, function, shape), checked_dtype(function.question, dtype)
     key = (function.name, present, dtype.name, shape)
-    known: dict[tuple[Any, ...], Kernel] = robot.__dict__.setdefault("_kernels", {})
+    known: dict[tuple[Any, ...], Kernel | Composed] = robot.__dict__.setdefault("_kernels", {})
     if key not in known:
-        from catena.kernels.build import rolled_kernel, unrolled_kernel
-
-        build = unrolled_kernel if shape == "unrolled" else rolled_kernel
-        known[key] = build(robot.tree, function, present, dtype)
+        known[key] = _made(robot, function, present, dtype, shape)
     return known[key]
+
+
+def _made(
+    robot: Robot, function: Function, present: tuple[str, ...], dtype: np.dtype[Any], shape: str
+) -> Kernel | Composed:
+    from catena.kernels.build import rolled_kernel, unrolled_kernel
+
+    if shape == "unrolled":
+        return unrolled_kernel(robot.tree, function, present, dtype)
+    if function.rolled is None:
+        return rolled_kernel(robot.tree, function, present, dtype)
+    loops = functools.partial(kernel, robot, dtype=dtype, shape="rolled")
+    return Composed(function.rolled, signature(robot, function, present, dtype), robot.tree, loops)
 
 
 def signature(robot: Robot, function: Function, present: tuple[str, ...] = (), dtype: Any = np.float64) -> Signature:
@@ -97,12 +109,13 @@ def check_shape(shape: str | None) -> None:
 
 def _shape_for(robot: Robot, function: Function, shape: str | None) -> str:
     check_shape(shape)
-    if shape == "rolled" and function.dense:
+    whole = function.dense and function.rolled is None
+    if shape == "rolled" and whole:
         raise UnsupportedError(f"{function.question} makes a whole matrix, which only unrolled kernels can")
     if shape is None:
-        shape = "unrolled" if function.dense or robot.tree.n <= UNROLLED else "rolled"
+        shape = "unrolled" if whole or robot.tree.n <= UNROLLED else "rolled"
     if shape == "unrolled" and robot.tree.n > UNROLLABLE:
-        other = "a method without whole matrices" if function.dense else "shape='rolled'"
+        other = "a method without whole matrices" if whole else "shape='rolled'"
         raise UnsupportedError(
             f"{function.question} unrolled for {robot.tree.n:,} links: expected at most {UNROLLABLE} links; use {other}"
         )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
@@ -11,7 +10,8 @@ import numpy.typing as npt
 
 from catena.algorithms.kinematics import FRAMES, LINK_ACCELERATIONS, LINK_VELOCITIES, PLACEMENTS
 from catena.arguments.links import LinkLike, link_names
-from catena.functions.asking import ask, checked, delivered, one_of
+from catena.functions.asking import ask, one_of
+from catena.functions.frames import function_of
 
 if TYPE_CHECKING:
     from catena.robot import Robot
@@ -51,24 +51,14 @@ class Kinematics:
     ) -> Placements:
         """Rotations (..., links, 3, 3) and origins (..., links, 3), m, of all links in the base's frame. O(n).
 
-        `links` asks for those links and frames instead, in that order: `placements(q, robot.frames)` are all frames.
+        `links` asks for those links and frames instead, in that order, at the cost of their depth:
+        `placements(q, robot.frames)` are all frames.
         """
         robot = self._robot
         if links is None:
             return Placements(*ask(robot, PLACEMENTS, q, out=out, dtype=dtype, shape=shape))
-        frames = [robot.frame(name) for name in link_names(robot.tree, links)]
-        size = len(frames)
-        chosen = replace(PLACEMENTS, name="placements/chosen", outputs=_chosen(size))
-        (q,), batch, outs = checked(robot, chosen, q, out=out, dtype=dtype)
-        R, p = ask(robot, PLACEMENTS, q, dtype=dtype, shape=shape)
-        rotation, position = np.empty((*batch, size, 3, 3), R.dtype), np.empty((*batch, size, 3), p.dtype)
-        for i, (link, turn, shift) in enumerate(frames):
-            if link < 0:
-                rotation[..., i, :, :], position[..., i, :] = turn, shift
-            else:
-                rotation[..., i, :, :] = R[..., link, :, :] @ turn
-                position[..., i, :] = p[..., link, :] + R[..., link, :, :] @ shift
-        return Placements(delivered(rotation, outs[0]), delivered(position, outs[1]))
+        function = function_of(robot, "placements", link_names(robot.tree, links))
+        return Placements(*ask(robot, function, q, out=out, dtype=dtype, shape=shape))
 
     def link_velocities(
         self,
@@ -107,7 +97,3 @@ class Kinematics:
     @property
     def _robot(self) -> Robot:
         return cast("Robot", self)
-
-
-def _chosen(size: int) -> dict[str, str]:
-    return {"rotation": f"dense:{size},3,3", "position": f"dense:{size},3"}

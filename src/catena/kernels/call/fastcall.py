@@ -25,16 +25,18 @@ MAX_SCRATCH = 2**20
 _FASTCALL_KEYWORDS = 0x0080 | 0x0002
 
 
-def fast_call(kernel: Kernel, general: Callable[..., Any]) -> Callable[..., Any]:
+def fast_call(kernel: Callable[..., Any], general: Callable[..., Any]) -> Callable[..., Any]:
     """A function that behaves as ``general`` does, and is faster where it can be.
 
     Called with exactly the kernel's arguments, as plain arrays of its type and shape or of a few samples each, and with
     nothing else but a plain array for the result as ``out``, it runs the kernel at once. Every other call is passed on
     to ``general``, which must give the same results there. Its name, signature and documentation are those of
-    ``general``, which is returned itself where this is not supported.
+    ``general``, which is returned itself where this is not supported, or ``kernel`` is no machine code.
 
     To make it the method of an object, set it as an attribute of the instance: it hides the method of the class.
     """
+    if not isinstance(kernel, Kernel):
+        return general
     scalars = [p for p in kernel.outputs if not p.shape]
     largest = max(kernel.single_scratch, kernel.batch_scratch)
     deepest = max(p.rank for p in (*kernel.inputs, *kernel.outputs))
