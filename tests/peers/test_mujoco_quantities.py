@@ -13,9 +13,9 @@ import catena
 from catena.algorithms import energy
 from catena.functions import engine, linkwise
 from catena.functions.catalogue import BIAS, INVERSE_DYNAMICS, MASS_MATRIX
+from catena.functions.frames import function_of
 from catena.functions.function import Function
 from catena.model.lowering.lowered import lower
-from catena.questions.jacobians import _function
 
 mujoco = pytest.importorskip("mujoco")
 from tests.peers.test_mujoco_kinematics import FILES, FREE, compiled, random_qpos  # noqa: E402, it needs MuJoCo
@@ -148,13 +148,13 @@ def test_jacobians(file: Path) -> None:
     rows, rates = np.zeros((2, 2, 3, model.nv))
     mujoco.mj_jacBody(model, data, rows[1], rows[0], body)
     J = np.concatenate(rows) @ state.T
-    function = _function(robot, "jacobian", state.name(body), "mixed", None)[0]
+    function = function_of(robot, "jacobian", state.name(body), "mixed")
     close(ask(robot, function, q=state.q), J)
-    function = _function(robot, "jacobian_times", state.name(body), "mixed", None)[0]
+    function = function_of(robot, "jacobian_times", state.name(body), "mixed")
     close(ask(robot, function, q=state.q, x=state.v), J @ state.v)
     mujoco.mj_jacDot(model, data, rates[1], rates[0], data.xpos[body], body)
     expected = np.concatenate(rates) @ data.qvel + np.concatenate(rows) @ state.drift
-    function = _function(robot, "jacobian_dot_v", state.name(body), "mixed", None)[0]
+    function = function_of(robot, "jacobian_dot_v", state.name(body), "mixed")
     close(ask(robot, function, q=state.q, v=state.v), expected)
 
 

@@ -16,10 +16,10 @@ import pytest
 import catena
 from catena.algorithms import coriolis, energy, inverse_matrix, kinematics
 from catena.functions import engine, linkwise
+from catena.functions.frames import function_of
 from catena.functions.function import Function
 from catena.model.lowering.lowered import lower
 from catena.model.singular import unheld_leaves
-from catena.questions.jacobians import _function, place_of
 
 pin = pytest.importorskip("pinocchio")
 from tests.peers.pinocchio_peer import Peer  # noqa: E402, it needs Pinocchio
@@ -108,7 +108,7 @@ def ask(robot: catena.Robot, function: Function, **values: np.ndarray) -> Any:
 
 def about(robot: catena.Robot, question: str, link: str, frame: str, **values: np.ndarray) -> Any:
     """A question about one frame, on floats."""
-    return ask(robot, _function(robot, question, link, frame, None)[0], **values)
+    return ask(robot, function_of(robot, question, link, frame), **values)
 
 
 @pytest.fixture(autouse=True)
@@ -203,9 +203,8 @@ def test_inverse_and_operational_inertia(file: Path, base: str) -> None:
     found = ask(robot, inverse_matrix.INVERSE_MASS_MATRIX, q=q)
     close(found, inverse, max(TOLERANCE, digits))
     names = some_frames(robot)
-    places = [place_of(robot, name, "mixed", kinematics.UnrolledPlace) for name in names]
     J = np.concatenate([theirs.jacobian(name, "mixed") for name in names])
-    function = inverse_matrix.of_frames(inverse_matrix.mobility, "test", places, False, {"mobility": "m,m"})
+    function = function_of(robot, "operational_mobility", tuple(names), "mixed")
     close(ask(robot, function, q=q), J @ found @ J.T)
 
 

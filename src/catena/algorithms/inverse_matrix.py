@@ -9,12 +9,11 @@ kernels only.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from functools import partial
+from collections.abc import Sequence
 from typing import Any
 
+from catena.algorithms.frames import Place
 from catena.algorithms.innovations import riccati
-from catena.algorithms.kinematics import UnrolledPlace
 from catena.functions.function import Function
 from catena.scalars import Scalar, is_zero
 from catena.spatial import Dofs, Force, SmallSymmetric, small
@@ -33,7 +32,7 @@ def inverse_mass_matrix(links: Any, q: Field) -> Matrix:
     return whitener.products(columns, columns)
 
 
-def mobility(links: Any, q: Field, *points: list[Scalar] | None, places: Sequence[UnrolledPlace]) -> Matrix:
+def mobility(links: Any, q: Field, *points: list[Scalar] | None, places: Sequence[Place]) -> Matrix:
     """Ω = J M⁻¹ Jᵀ of frames together, 6 rows for each. O(d²) at most for frames of depth d."""
     whitener = _Whitener(links, q)
     columns = whitener.wrenches(q, places, points)
@@ -41,14 +40,14 @@ def mobility(links: Any, q: Field, *points: list[Scalar] | None, places: Sequenc
 
 
 def operational_inertia(
-    links: Any, q: Field, *points: list[Scalar] | None, places: Sequence[UnrolledPlace]
+    links: Any, q: Field, *points: list[Scalar] | None, places: Sequence[Place]
 ) -> tuple[Matrix, Matrix]:
     """Λ = Ω⁻¹ and Ω of frames together."""
     Omega = mobility(links, q, *points, places=places)
     return inverse(Omega), Omega
 
 
-def consistent_inverse(links: Any, q: Field, *points: list[Scalar] | None, places: Sequence[UnrolledPlace]) -> Matrix:
+def consistent_inverse(links: Any, q: Field, *points: list[Scalar] | None, places: Sequence[Place]) -> Matrix:
     """J̄ = M⁻¹ Jᵀ Λ, nv rows: the right inverse of J that is weighted by M."""
     whitener = _Whitener(links, q)
     columns = whitener.wrenches(q, places, points)
@@ -81,9 +80,7 @@ class _Whitener:
             for i in range(k.kind.nv)
         ]
 
-    def wrenches(
-        self, q: Field, places: Sequence[UnrolledPlace], points: Sequence[list[Scalar] | None]
-    ) -> list[Column]:
+    def wrenches(self, q: Field, places: Sequence[Place], points: Sequence[list[Scalar] | None]) -> list[Column]:
         """The columns of unit wrenches on frames, six for each."""
         columns = []
         for place, point in zip(places, points or [None] * len(places), strict=True):
@@ -128,21 +125,3 @@ def _forward(L: list[list[Scalar]], x: list[Scalar]) -> list[Scalar]:
 INVERSE_MASS_MATRIX = Function(
     "inverse_mass_matrix/whitened", inverse_mass_matrix, {"q": "q"}, {"inverse": "dense:nv,nv"}
 )
-
-
-def of_frames(
-    algorithm: Callable[..., Any],
-    name: str,
-    places: Sequence[UnrolledPlace],
-    points: bool,
-    outputs: Mapping[str, str],
-) -> Function:
-    """One of the functions above for given frames; `points` tells whether a point of each is an argument.
-
-    `outputs` are the shapes of the results by name, in which m stands for six times the number of frames.
-    """
-    names = ["point"] if len(places) == 1 else [f"point[{i}]" for i in range(len(places))]
-    inputs = {"q": "q", **(dict.fromkeys(names, "robot:3") if points else {})}
-    size = str(6 * len(places))
-    kinds = {output: f"dense:{shape.replace('m', size)}" for output, shape in outputs.items()}
-    return Function(name, partial(algorithm, places=places), inputs, kinds)

@@ -8,13 +8,10 @@ is the acceleration of the point.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from functools import partial
-from typing import Any
 
 from catena.functions.function import Function
-from catena.scalars import Scalar
-from catena.spatial import Force, Motion, Transform, Vec3
+from catena.spatial import Motion
 from catena.spatial.pose import Pose
 from catena.sweeps import Field, Links
 
@@ -95,113 +92,6 @@ def wrench_torques(links: Links, q: Field, f_ext: Field) -> Field:
         tau[k] = H[k] @ f[k]
         f[k.parent] += phi[k] @ f[k]
     return tau
-
-
-class Place:
-    """A frame fixed to link number `link`, at the transform `at` from that link's own frame."""
-
-    def __init__(self, link: int, at: Transform, frame: str) -> None:
-        self.link, self.at, self.frame = link, at, frame
-
-    def target(self, point: Sequence[Scalar] | None) -> Transform:
-        """From the frame of the link that carries it to the frame itself, moved by `point` in its own axes."""
-        return self.at if point is None else self.at.then(Transform.shift(Vec3(*point)))
-
-    def velocity_of(self, X: Pose, V: Motion, point: Sequence[Scalar] | None = None) -> Motion:
-        """Its velocity, from the pose and velocity of the link that carries it."""
-        at = self.target(point)
-        return velocity_in(self.frame, X.then(at), at.T @ V)
-
-    def acceleration_of(self, X: Pose, V: Motion, A: Motion, point: Sequence[Scalar] | None = None) -> Motion:
-        """Its acceleration, from the pose, velocity and acceleration of the link that carries it."""
-        at = self.target(point)
-        return acceleration_in(self.frame, X.then(at), at.T @ V, at.T @ A)
-
-
-class UnrolledPlace(Place):
-    """Questions about one frame, answered from the links between it and the base alone. For unrolled kernels only."""
-
-    def _path(self, links: Any) -> list[Any]:
-        """The links from the base to this one."""
-        k = list(links)[self.link]
-        found = [k]
-        while k.parent is not links.base:
-            k = k.parent
-            found.append(k)
-        return found[::-1]
-
-    def pose(self, links: Any, q: Field, point: list[Scalar] | None = None) -> tuple[Any, Any]:
-        """Rotation matrix, by rows, and origin in the base's frame."""
-        X, path = Pose.identity(), self._path(links)
-        for k in path:
-            X = X.then(k.joint(q[k])[0])
-        X = X.then(path[-1].frame).then(self.target(point))
-        return [list(row) for row in X.R.rows], list(X.p)
-
-    def velocity(self, links: Any, q: Field, v: Field, point: list[Scalar] | None = None) -> list[Scalar]:
-        """J v, six numbers."""
-        X, V, path = Pose.identity(), Motion.zero(), self._path(links)
-        for k in path:
-            phi, H = k.joint(q[k])
-            X, V = X.then(phi), phi.T @ V + H.T @ v[k]
-        frame = path[-1].frame
-        return self.velocity_of(X.then(frame), frame.T @ V, point).components
-
-    def bias_acceleration(self, links: Any, q: Field, v: Field, point: list[Scalar] | None = None) -> list[Scalar]:
-        """J̇ v, six numbers."""
-        X, V, A, path = Pose.identity(), Motion.zero(), Motion.zero(), self._path(links)
-        for k in path:
-            phi, H = k.joint(q[k])
-            X, V = X.then(phi), phi.T @ V + H.T @ v[k]
-            A = phi.T @ A + k.bias_acceleration(V, H, q[k], v[k])
-        frame = path[-1].frame
-        return self.acceleration_of(X.then(frame), frame.T @ V, frame.T @ A, point).components
-
-    def columns(self, links: Any, q: Field, point: list[Scalar] | None = None) -> dict[int, list[Motion]]:
-        """The columns of J by the number of the link whose joint they belong to."""
-        path = self._path(links)
-        at = path[-1].frame.then(self.target(point))
-        joints = {k.index: k.joint(q[k]) for k in path}
-        X, poses = Pose.identity(), {}
-        if self.frame == "link":
-            X = X.after(at)
-            for k in reversed(path):
-                phi, H = joints[k.index]
-                poses[k.index], X = [X.motion_in(column) for column in H.columns], X.after(phi)
-            return poses
-        seen = {}
-        for k in path:
-            X = seen[k.index] = X.then(joints[k.index][0])
-        if self.frame == "mixed":
-            origin = X.then(at).p
-            seen = {i: Pose(X.R, X.p - origin) for i, X in seen.items()}
-        return {i: [X.motion_out(column) for column in joints[i][1].columns] for i, X in seen.items()}
-
-    def jacobian(self, links: Any, q: Field, point: list[Scalar] | None = None) -> list[list[Scalar]]:
-        """J: six rows, one column for each degree of freedom."""
-        found = self.columns(links, q, point)
-        columns = [c for k in links for c in found.get(k.index, [Motion.zero()] * k.kind.nv)]
-        return [list(row) for row in zip(*[c.components for c in columns], strict=True)]
-
-    def unit_wrenches(self, links: Any, q: Field, point: list[Scalar] | None = None) -> tuple[Any, list[Force]]:
-        """The link that carries it, and the six unit wrenches on it (moments first) in that link's internal frame."""
-        path = self._path(links)
-        k = path[-1]
-        at = k.frame.then(self.target(point))
-        units = [Force.of([int(i == j) for i in range(6)]) for j in range(6)]
-        if self.frame == "link":
-            return k, [at @ unit for unit in units]
-        X = Pose.identity()
-        for link in path:
-            X = X.then(link.joint(q[link])[0])
-        if self.frame == "mixed":
-            X = Pose(X.R, X.p - X.then(at).p)
-        return k, [X.force_in(unit) for unit in units]
-
-    def transpose_times(self, links: Any, q: Field, f: list[Scalar], point: list[Scalar] | None = None) -> list[Scalar]:
-        """Jᵀ f, one number for each degree of freedom."""
-        wrench, found = Force.of(list(f)), self.columns(links, q, point)
-        return [c.dot(wrench) for k in links for c in found.get(k.index, [Motion.zero()] * k.kind.nv)]
 
 
 PLACEMENTS = Function("placements", placements, {"q": "q"}, {"rotation": "rotation", "position": "point"})

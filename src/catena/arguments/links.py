@@ -34,6 +34,12 @@ def link_names(tree: Tree, links: LinkLike | Iterable[LinkLike]) -> tuple[str, .
     return (link_name(tree, links),)
 
 
+def one_or_several(tree: Tree, link: Any) -> str | tuple[str, ...]:
+    """The name of a link, or the names of several that are given together."""
+    several = isinstance(link, Iterable) and not isinstance(link, str)
+    return link_names(tree, link) if several else link_name(tree, link)
+
+
 def joint_name(tree: Tree, joint: object) -> str:
     """The name of a joint given in any of the ways; names are returned as they are."""
     if isinstance(joint, str):

@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from catena.errors import ShapeError, UnsupportedError
+from catena.arguments.dtypes import checked_dtype
+from catena.errors import ShapeError
 from catena.functions import engine
 from catena.functions.function import Function
+from catena.functions.store import UNROLLED, check_shape
 from catena.scalars import Scalar
 
 if TYPE_CHECKING:
@@ -30,19 +32,7 @@ def ask(
     present: tuple[str, ...] = (),
 ) -> Any:
     """Evaluate a function for a robot: the result, or a tuple of results."""
-    if dtype is np.float64 and shape is None and not present:
-        run = quick(robot, function)
-        return run(*arrays) if out is None else run(*arrays, out=out)
     return engine.kernel(robot, function, present=present, dtype=dtype, shape=shape)(*arrays, out=out)
-
-
-def quick(robot: Robot, function: Function) -> Any:
-    """The function in float64 with all defaults."""
-    return engine.kernel(robot, function)
-
-
-def serve_at_once(robot: Any, question: str, link: str, call: Any) -> None:
-    """Gone soon."""
 
 
 class Checked(NamedTuple):
@@ -62,21 +52,17 @@ def checked(
     present: tuple[str, ...] = (),
 ) -> Checked:
     """Check the arguments of a question that several kernels answer together, as the one of `function` would."""
-    signature = engine.signature(robot, function, present, dtype)
+    from catena.kernels.build import signature as described
+
+    signature = described(robot.tree, function, present, checked_dtype(function.question, dtype))
     given, batch = signature.arguments(arrays)
     return Checked(given, batch, signature.wanted(out, batch))
 
 
 def is_rolled(robot: Robot, shape: str | None) -> bool:
     """Whether kernels of this robot are loops, which cannot make whole matrices."""
-    engine.check_shape(shape)
-    return shape == "rolled" or (shape is None and robot.tree.n > engine.UNROLLED)
-
-
-def one_of(what: str, value: str, allowed: Sequence[str]) -> None:
-    """Refuse a word that is not among those allowed."""
-    if value not in allowed:
-        raise UnsupportedError(f"no {what} {value!r}; expected one of {', '.join(map(repr, allowed))}")
+    check_shape(shape)
+    return shape == "rolled" or (shape is None and robot.tree.n > UNROLLED)
 
 
 def components(array: Array, dimensions: int = 1) -> list[Scalar]:

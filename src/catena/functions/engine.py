@@ -1,8 +1,8 @@
 """From a function of a mechanism to machine code that can be called with arrays.
 
 A kernel comes in two shapes from the same source: *unrolled*, straight-line code with the robot's numbers folded in,
-for mechanisms of up to :data:`UNROLLED` links; and *rolled*, loops over the links, for longer ones. :func:`evaluate` is
-the readable reference.
+for mechanisms of up to :data:`~catena.functions.store.UNROLLED` links; and *rolled*, loops over the links, for longer
+ones. :func:`evaluate` is the readable reference.
 """
 
 from __future__ import annotations
@@ -12,22 +12,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from catena.errors import UnsupportedError
 from catena.functions.function import Function
 from catena.functions.linkwise import evaluate, lowered_for, trace
 
 if TYPE_CHECKING:
-    from catena.arguments.arrays import Signature
-    from catena.kernels.call.kernel import Kernel
     from catena.robot import Robot
 
-__all__ = ["UNROLLED", "evaluate", "kernel", "lowered_for", "trace"]
-
-UNROLLED = 60
-"""Up to this many links a kernel is unrolled unless asked otherwise."""
-
-UNROLLABLE = 250
-"""Straight-line code for more links than this would take too long to make."""
+__all__ = ["evaluate", "kernel", "lowered_for", "prepare", "trace"]
 
 
 @functools.cache
@@ -52,52 +43,9 @@ def kernel(
     present: tuple[str, ...] = (),
     dtype: Any = np.float64,
     shape: str | None = None,
-) -> Kernel:
+) -> Any:
     """The machine code of a function for a robot, compiled at most once: call it with arrays of any batch shape.
 
     ``present`` names the optional inputs that calls will give, ``shape`` forces "unrolled" or "rolled".
     """
-    found: Kernel = robot._compiled.kernel(function, present, dtype, shape)
-    return found
-
-
-def signature(robot: Robot, function: Function, present: tuple[str, ...] = (), dtype: Any = np.float64) -> Signature:
-    """What calls of a function take and give; no machine code is made."""
-    key = function.name, present, dtype
-    known: dict[tuple[Any, ...], Signature] = robot.__dict__.setdefault("_signatures", {})
-    if key not in known:
-        from catena.kernels.build import signature
-
-        known[key] = signature(robot.tree, function, present, checked_dtype(function.question, dtype))
-    return known[key]
-
-
-def checked_dtype(question: str, dtype: Any) -> np.dtype[Any]:
-    """The dtype to compute in; UnsupportedError, which names the question, if that cannot be."""
-    try:
-        found: np.dtype[Any] = np.dtype(dtype)
-    except TypeError:
-        raise UnsupportedError(f"{question}: dtype must be float64 or float32, got {dtype!r}") from None
-    if found not in (np.float64, np.float32):
-        raise UnsupportedError(f"{question}: dtype must be float64 or float32, got {found.name}")
-    return found
-
-
-def check_shape(shape: str | None) -> None:
-    """Refuse a word that is not a shape of kernels."""
-    if shape not in ("unrolled", "rolled", None):
-        raise UnsupportedError(f"shape must be a kernel shape, 'unrolled', 'rolled' or None, got {shape!r}")
-
-
-def _shape_for(robot: Robot, function: Function, shape: str | None) -> str:
-    check_shape(shape)
-    if shape == "rolled" and function.dense:
-        raise UnsupportedError(f"{function.question} makes a whole matrix, which only unrolled kernels can")
-    if shape is None:
-        shape = "unrolled" if function.dense or robot.tree.n <= UNROLLED else "rolled"
-    if shape == "unrolled" and robot.tree.n > UNROLLABLE:
-        other = "a method without whole matrices" if function.dense else "shape='rolled'"
-        raise UnsupportedError(
-            f"{function.question} unrolled for {robot.tree.n:,} links: expected at most {UNROLLABLE} links; use {other}"
-        )
-    return shape
+    return robot._compiled.kernel(function, present, dtype, shape)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -65,7 +66,7 @@ KINDS: Mapping[str, Kind] = {
 }
 """The kinds by name. "axes": six numbers for each degree of freedom; "small": the lower triangle of a symmetric matrix
 for each joint, a row of six for each degree of freedom. Besides these, "link:9" is nine numbers for each link, "robot"
-one scalar, "robot:6" six, and "dense:nv,nv" a whole matrix."""
+one scalar, "robot:6" six, "robot:2,3" two rows of three, and "dense:nv,nv" a whole matrix."""
 
 
 def kind(name: str) -> Kind:
@@ -75,10 +76,10 @@ def kind(name: str) -> Kind:
     word, _, size = name.partition(":")
     if word not in ("robot", "link"):
         raise CatenaError(
-            f"there is no kind of array {name!r}; expected one of {', '.join(KINDS)}, link:NUMBER, robot, robot:NUMBER"
+            f"there is no kind of array {name!r}; expected one of {', '.join(KINDS)}, robot, link:SIZES or robot:SIZES"
         )
-    width = int(size or 1)
-    return Kind(word, width, (width,) if size else (), list if size else lambda numbers: numbers[0])
+    shape = tuple(int(part) for part in size.split(",")) if size else ()
+    return Kind(word, math.prod(shape), shape, list if size else lambda numbers: numbers[0])
 
 
 def is_dense(name: str) -> bool:
@@ -99,14 +100,16 @@ class Function:
 
     `name` tells functions apart; up to the first slash it is the question that users ask, which messages show. `inputs`
     that a call may leave out are listed in `optional`, and then reach the algorithm as None. An output of a kind such
-    as "dense:nv,nv" is a nested list of scalars, which only unrolled kernels can make. `regroup` and `choose` say which
-    lowering passes the algorithm can bear: see :func:`catena.model.lowering.lowered.lower`; with `cut` it asks links
-    whether their own inertia has an inverse. `shared` inputs are the same for all samples of a call and come without
-    leading dimensions; rolled kernels keep one copy of them.
+    as "dense:nv,nv" is a nested list of scalars, which only unrolled kernels can make. `recipe` takes the
+    place of loops, from what other functions' loops give (see :mod:`catena.functions.composed`), and of an algorithm
+    that is None. `regroup` and
+    `choose` say which lowering passes the algorithm can bear: see :func:`catena.model.lowering.lowered.lower`; with
+    `cut` it asks links whether their own inertia has an inverse. `shared` inputs are the same for all samples of a call
+    and come without leading dimensions; rolled kernels keep one copy of them.
     """
 
     name: str
-    algorithm: Callable[..., Any]
+    algorithm: Callable[..., Any] | None
     inputs: Mapping[str, str]
     outputs: Mapping[str, str]
     optional: tuple[str, ...] = ()
@@ -114,6 +117,7 @@ class Function:
     choose: bool = True
     shared: tuple[str, ...] = ()
     cut: bool = False
+    recipe: Callable[..., Any] | None = None
 
     @property
     def question(self) -> str:

@@ -9,6 +9,7 @@ import numpy as np
 
 from catena.arguments.dtypes import checked_dtype
 from catena.errors import UnsupportedError
+from catena.functions.composed import Composed
 from catena.functions.function import Function
 from catena.kernels.call.books import Books
 
@@ -45,16 +46,22 @@ class Compiled(Books):
     def kernel(
         self, function: Function, present: tuple[str, ...] = (), dtype: Any = np.float64, shape: str | None = None
     ) -> Any:
-        """The machine code of a function, compiled at most once; `shape` forces "unrolled" or "rolled" kernels."""
+        """The machine code of a function, compiled at most once: arrays in, arrays out, any leading dimensions.
+
+        `shape` forces "unrolled" or "rolled" kernels. This is the one place where the shape decides: a function with a
+        recipe for long chains is then answered by that.
+        """
         shape, dtype = kernel_shape(self.tree, function, shape), checked_dtype(function.question, dtype)
         key = "kernel", function.name, present, dtype.name, shape
-        return self.once(key, lambda: _built(self.tree, function, present, dtype, shape))
+        return self.once(key, lambda: self._built(function, present, dtype, shape))
 
+    def _built(self, function: Function, present: tuple[str, ...], dtype: np.dtype[Any], shape: str) -> Any:
+        from catena.kernels.build import rolled_kernel, signature, unrolled_kernel
 
-def _built(tree: Tree, function: Function, present: tuple[str, ...], dtype: Any, shape: str) -> Any:
-    from catena.kernels.build import rolled_kernel, unrolled_kernel
-
-    return (unrolled_kernel if shape == "unrolled" else rolled_kernel)(tree, function, present, dtype)
+        if function.recipe is not None and (function.algorithm is None or shape == "rolled"):
+            described = signature(self.tree, function, present, dtype)
+            return Composed(function.recipe, described, self.tree, lambda f: self.kernel(f, (), dtype, shape))
+        return (unrolled_kernel if shape == "unrolled" else rolled_kernel)(self.tree, function, present, dtype)
 
 
 def check_shape(shape: str | None) -> None:
@@ -66,12 +73,13 @@ def check_shape(shape: str | None) -> None:
 def kernel_shape(tree: Tree, function: Function, shape: str | None) -> str:
     """The shape of a function's kernels: "unrolled" or "rolled", as asked for or as suits the tree."""
     check_shape(shape)
-    if shape == "rolled" and function.dense:
+    whole = function.dense and function.recipe is None
+    if shape == "rolled" and whole:
         raise UnsupportedError(f"{function.question} makes a whole matrix, which only unrolled kernels can")
     if shape is None:
-        shape = "unrolled" if function.dense or tree.n <= UNROLLED else "rolled"
-    if shape == "unrolled" and tree.n > UNROLLABLE:
-        other = "a method without whole matrices" if function.dense else "kernel='rolled'"
+        shape = "unrolled" if whole or tree.n <= UNROLLED else "rolled"
+    if shape == "unrolled" and tree.n > UNROLLABLE and function.algorithm is not None:
+        other = "a method without whole matrices" if whole else "kernel='rolled'"
         raise UnsupportedError(
             f"{function.question} unrolled for {tree.n:,} links: expected at most {UNROLLABLE} links; use {other}"
         )

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import replace
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from catena.algorithms.kinematics import FRAMES, LINK_ACCELERATIONS, LINK_VELOCITIES, PLACEMENTS
 from catena.arguments.links import LinkLike, link_names
-from catena.functions.asking import ask, checked, delivered, one_of
+from catena.arguments.words import one_of
+from catena.functions.frames import function_of
+from catena.functions.function import Function
+from catena.functions.question import Answering, question
 
 if TYPE_CHECKING:
     from catena.robot import Robot
@@ -26,7 +28,19 @@ class Placements(NamedTuple):
     position: Array
 
 
-class Kinematics:
+def _placements(robot: Robot, given: tuple[str, ...], links: Any) -> Function:
+    return PLACEMENTS if links is None else function_of(robot, "placements", link_names(robot.tree, links))
+
+
+def _link_velocities(robot: Robot, given: tuple[str, ...], frame: str) -> Function:
+    return LINK_VELOCITIES[one_of("frame", frame, FRAMES)]
+
+
+def _link_accelerations(robot: Robot, given: tuple[str, ...], frame: str) -> Function:
+    return LINK_ACCELERATIONS[one_of("frame", frame, FRAMES)]
+
+
+class Kinematics(Answering):
     """Placements, velocities and accelerations of all links.
 
     Velocities are spatial, (ω, v), angular part first, in rad/s and m/s; accelerations in rad/s² and m/s²; positions in
@@ -37,9 +51,10 @@ class Kinematics:
     - "mixed": the base's axes, velocity of the body's origin (LOCAL_WORLD_ALIGNED).
 
     All arrays broadcast over leading dimensions; results are float64 unless `dtype` says float32, and are written to
-    `out` if that is given.
+    `out` if that is given. `kernel` forces "unrolled" or "rolled" machine code.
     """
 
+    @question(_placements)
     def placements(
         self,
         q: npt.ArrayLike,
@@ -47,29 +62,25 @@ class Kinematics:
         *,
         out: tuple[Array, Array] | None = None,
         dtype: npt.DTypeLike = np.float64,
-        shape: str | None = None,
+        kernel: str | None = None,
     ) -> Placements:
-        """Rotations (..., links, 3, 3) and origins (..., links, 3), m, of all links in the base's frame. O(n).
+        """Where links are: rotations and origins in the base's frame.
 
-        `links` asks for those links and frames instead, in that order: `placements(q, robot.frames)` are all frames.
+        Args:
+            q: configurations, (..., nq).
+            links: links and frames to ask about, in that order; all moving links if it is left out.
+            out: arrays for the rotations and the origins.
+            dtype: float64 or float32.
+            kernel: "unrolled" or "rolled" machine code; chosen by the number of links if left out.
+
+        Returns:
+            `rotation` (..., links, 3, 3), whose columns are the axes, and `position` (..., links, 3) in m. Cost: O(n).
+
+        Example:
+            `robot.placements(q, robot.frames)` are the placements of all frames.
         """
-        robot = self._robot
-        if links is None:
-            return Placements(*ask(robot, PLACEMENTS, q, out=out, dtype=dtype, shape=shape))
-        frames = [robot.frame(name) for name in link_names(robot.tree, links)]
-        size = len(frames)
-        chosen = replace(PLACEMENTS, name="placements/chosen", outputs=_chosen(size))
-        (q,), batch, outs = checked(robot, chosen, q, out=out, dtype=dtype)
-        R, p = ask(robot, PLACEMENTS, q, dtype=dtype, shape=shape)
-        rotation, position = np.empty((*batch, size, 3, 3), R.dtype), np.empty((*batch, size, 3), p.dtype)
-        for i, (link, turn, shift) in enumerate(frames):
-            if link < 0:
-                rotation[..., i, :, :], position[..., i, :] = turn, shift
-            else:
-                rotation[..., i, :, :] = R[..., link, :, :] @ turn
-                position[..., i, :] = p[..., link, :] + R[..., link, :, :] @ shift
-        return Placements(delivered(rotation, outs[0]), delivered(position, outs[1]))
 
+    @question(_link_velocities)
     def link_velocities(
         self,
         q: npt.ArrayLike,
@@ -78,12 +89,23 @@ class Kinematics:
         *,
         out: Array | None = None,
         dtype: npt.DTypeLike = np.float64,
-        shape: str | None = None,
+        kernel: str | None = None,
     ) -> Array:
-        """Spatial velocities (..., links, 6) of all links. O(n)."""
-        one_of("frame", frame, FRAMES)
-        return cast(Array, ask(self._robot, LINK_VELOCITIES[frame], q, v, out=out, dtype=dtype, shape=shape))
+        """Spatial velocities of all links: angular (rad/s), then linear (m/s).
 
+        Args:
+            q: configurations, (..., nq).
+            v: joint velocities, (..., nv).
+            frame: "link", "world" or "mixed": whose axes, and the velocity of which point (see the class).
+            out: an array for the result.
+            dtype: float64 or float32.
+            kernel: "unrolled" or "rolled" machine code; chosen by the number of links if left out.
+
+        Returns:
+            (..., links, 6). Cost: O(n).
+        """
+
+    @question(_link_accelerations)
     def link_accelerations(
         self,
         q: npt.ArrayLike,
@@ -93,21 +115,22 @@ class Kinematics:
         *,
         out: Array | None = None,
         dtype: npt.DTypeLike = np.float64,
-        shape: str | None = None,
+        kernel: str | None = None,
     ) -> Array:
-        """The rates of change J a + J̇ v (..., links, 6) of `link_velocities`, without gravity. O(n).
+        """Rates of change of `link_velocities`, J a + J̇ v: angular (rad/s²), then linear (m/s²), without gravity.
 
         In the frame "mixed" the linear part is the acceleration of the origin; in the others it is a spatial one, which
         lacks the term ω × v.
+
+        Args:
+            q: configurations, (..., nq).
+            v: joint velocities, (..., nv).
+            a: joint accelerations, (..., nv).
+            frame: "link", "world" or "mixed": whose axes, and the velocity of which point (see the class).
+            out: an array for the result.
+            dtype: float64 or float32.
+            kernel: "unrolled" or "rolled" machine code; chosen by the number of links if left out.
+
+        Returns:
+            (..., links, 6). Cost: O(n).
         """
-        one_of("frame", frame, FRAMES)
-        function = LINK_ACCELERATIONS[frame]
-        return cast(Array, ask(self._robot, function, q, v, a, out=out, dtype=dtype, shape=shape, present=("a",)))
-
-    @property
-    def _robot(self) -> Robot:
-        return cast("Robot", self)
-
-
-def _chosen(size: int) -> dict[str, str]:
-    return {"rotation": f"dense:{size},3,3", "position": f"dense:{size},3"}

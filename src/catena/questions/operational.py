@@ -1,31 +1,23 @@
-"""The part of Robot that answers how heavy its links are to push: operational-space inertia."""
+"""The part of Robot that answers with the mass matrix, and with operational-space inertia at links and frames."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from functools import cached_property
-from typing import Any, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from catena.algorithms import inverse_matrix
-from catena.algorithms.innovations import FACTOR, RESPONSE
 from catena.algorithms.inverse_matrix import INVERSE_MASS_MATRIX
-from catena.algorithms.kinematics import FRAMES, Place, UnrolledPlace
-from catena.arguments.links import LinkLike, link_names
-from catena.errors import ShapeError, SingularError
-from catena.functions import engine
-from catena.functions.asking import ask, checked, components, delivered, is_rolled, one_of, stacked
 from catena.functions.function import Function
-from catena.kernels.call.fastcall import fast_call
+from catena.functions.question import question
 from catena.mass_matrix.matrix import MassMatrix
 from catena.model.singular import check_leaves
-from catena.questions.jacobians import Jacobians, place_of
-from catena.spatial import Motion
+from catena.questions.jacobians import Jacobians, Links, about_frames
+
+if TYPE_CHECKING:
+    from catena.robot import Robot
 
 Array = npt.NDArray[Any]
-Links = LinkLike | Sequence[LinkLike]
 
 
 class OperationalInertia(NamedTuple):
@@ -38,10 +30,15 @@ class OperationalInertia(NamedTuple):
     inverse: Array
 
 
+def _inverse_mass_matrix(robot: Robot, given: tuple[str, ...]) -> Function:
+    check_leaves(robot.tree)
+    return INVERSE_MASS_MATRIX
+
+
 class Operational(Jacobians):
     """The mass matrix, and inertia as it is felt at links or frames, one or several with the blocks between them.
 
-    `point` is one point, or one for each frame, in the frames' own axes; `frame` is as for Jacobians.
+    `link`, `point` and `frame` are as for Jacobians.
     """
 
     def mass_matrix(
@@ -50,192 +47,135 @@ class Operational(Jacobians):
         method: str = "innovations",
         *,
         dtype: npt.DTypeLike = np.float64,
-        shape: str | None = None,
+        kernel: str | None = None,
     ) -> MassMatrix:
-        """M(q) as an operator: `M @ x`, `M.solve(b)`, `M.logdet()`, `M.factors()`, ... in O(n); see MassMatrix.
+        """The mass matrix M(q) as an operator: `M @ x`, `M.solve(b)`, `M.logdet()`, `M.factors()`, ... in O(n).
 
-        `method` is "innovations", "udu", "fixman" or "dense": the same object with the same answers.
+        Args:
+            q: configurations, (..., nq); they are copied.
+            method: the formulation behind it, "innovations", "udu", "fixman" or "dense"; all give the same answers.
+            dtype: float64 or float32.
+            kernel: "unrolled" or "rolled" machine code; chosen by the number of links if left out.
+
+        Returns:
+            A :class:`~catena.MassMatrix`; nothing of size n x n is made unless you ask for it.
         """
-        return MassMatrix(self, q, method, dtype, shape)  # type: ignore[arg-type]
+        return MassMatrix(self, q, method, dtype, kernel)  # type: ignore[arg-type]
 
+    @question(_inverse_mass_matrix)
     def inverse_mass_matrix(
         self,
         q: npt.ArrayLike,
         *,
         out: Array | None = None,
         dtype: npt.DTypeLike = np.float64,
-        shape: str | None = None,
+        kernel: str | None = None,
     ) -> Array:
-        """M(q)⁻¹ as an array, (..., nv, nv), SI units: `mass_matrix(q).inv()` in one call. O(n²)."""
-        if "inverse_mass_matrix" not in self.__dict__ and dtype is np.float64 and not is_rolled(self._robot, shape):
-            check_leaves(self._robot.tree)
-            kernel = engine.kernel(self._robot, INVERSE_MASS_MATRIX)
-            self.__dict__["inverse_mass_matrix"] = fast_call(kernel, self.inverse_mass_matrix)
-        (q,), _, (out,) = checked(self._robot, INVERSE_MASS_MATRIX, q, out=out, dtype=dtype)
-        return self.mass_matrix(q, dtype=dtype, shape=shape).inv(out=out)
+        """The inverse of the mass matrix as an array: `mass_matrix(q).inv()` in one call.
 
-    @cached_property
-    def _q_shape(self) -> tuple[int]:
-        return (self._robot.nq,)
+        Args:
+            q: configurations, (..., nq).
+            out: an array for the result.
+            dtype: float64 or float32.
+            kernel: "unrolled" or "rolled" machine code; chosen by the number of links if left out.
 
-    @cached_property
-    def _quick_questions(self) -> dict[str, Callable[[Array], Any]]:
-        """What mass matrices of this robot have been asked, ready to be called with q."""
-        return {}
+        Returns:
+            M⁻¹, (..., nv, nv), in the reciprocals of kg m², kg m and kg. Cost: O(n²) time and memory.
 
+        Raises:
+            SingularError: if a link without inertia makes every mass matrix of the robot singular.
+        """
+
+    @question(about_frames("operational_inertia"))
     def operational_inertia(
         self,
         q: npt.ArrayLike,
         link: Links,
-        point: Any = None,
+        point: npt.ArrayLike | None = None,
         frame: str = "link",
         *,
         out: tuple[Array, Array] | None = None,
         dtype: npt.DTypeLike = np.float64,
-        shape: str | None = None,
+        kernel: str | None = None,
     ) -> OperationalInertia:
-        """Λ = (J M⁻¹ Jᵀ)⁻¹ and Ω = J M⁻¹ Jᵀ: a wrench f on the link accelerates it by Ω f. O(n).
+        """Operational-space inertia Λ = (J M⁻¹ Jᵀ)⁻¹ of a link or frame, and its inverse Ω.
 
-        Where J loses rank, Λ does not exist: its entries are then huge, infinite or NaN; Ω always exists.
+        A wrench f on the link accelerates it by Ω f. Where J loses rank, Λ does not exist: its entries are then huge,
+        infinite or NaN; Ω always exists.
+
+        Args:
+            q: configurations, (..., nq).
+            link: the link or frame, by name or number; or a list of m of them.
+            point: the point that is pushed, (..., 3) in m, in the frame's own axes; its origin if left out.
+            frame: "link", "world" or "mixed": whose axes (see Kinematics).
+            out: arrays for Λ and Ω.
+            dtype: float64 or float32.
+            kernel: "unrolled" or "rolled" machine code; chosen by the number of links if left out.
+
+        Returns:
+            `inertia` and `inverse`, each (..., 6 m, 6 m). Cost: O(n).
 
         Raises:
             SingularError: if too few joints move the link for Λ ever to exist; `operational_mobility` gives Ω.
         """
-        asked = self._frames(link, point, frame, invertible=True)
-        if not is_rolled(self._robot, shape):
-            return OperationalInertia(*asked.ask(self._robot, "operational_inertia", q, out, dtype))
-        (_, Omega), outs = self._responses("operational_inertia", q, asked, out, dtype)
-        return OperationalInertia(delivered(np.linalg.inv(Omega), outs[0]), delivered(Omega, outs[1]))
 
+    @question(about_frames("operational_mobility"))
     def operational_mobility(
         self,
         q: npt.ArrayLike,
         link: Links,
-        point: Any = None,
+        point: npt.ArrayLike | None = None,
         frame: str = "link",
         *,
         out: Array | None = None,
         dtype: npt.DTypeLike = np.float64,
-        shape: str | None = None,
+        kernel: str | None = None,
     ) -> Array:
-        """Ω = J M⁻¹ Jᵀ alone, (..., 6 m, 6 m), which exists whatever the rank of J. O(n)."""
-        asked = self._frames(link, point, frame)
-        if not is_rolled(self._robot, shape):
-            return cast(Array, asked.ask(self._robot, "operational_mobility", q, out, dtype))
-        (_, Omega), outs = self._responses("operational_mobility", q, asked, out, dtype)
-        return delivered(Omega, *outs)
+        """The inverse of operational-space inertia, Ω = J M⁻¹ Jᵀ, which exists whatever the rank of J.
 
+        A wrench f on the link, (moment, force) in N m and N, accelerates it by Ω f.
+
+        Args:
+            q: configurations, (..., nq).
+            link: the link or frame, by name or number; or a list of m of them.
+            point: the point that is pushed, (..., 3) in m, in the frame's own axes; its origin if left out.
+            frame: "link", "world" or "mixed": whose axes (see Kinematics).
+            out: an array for the result.
+            dtype: float64 or float32.
+            kernel: "unrolled" or "rolled" machine code; chosen by the number of links if left out.
+
+        Returns:
+            (..., 6 m, 6 m). Cost: O(n).
+        """
+
+    @question(about_frames("dynamically_consistent_inverse"))
     def dynamically_consistent_inverse(
         self,
         q: npt.ArrayLike,
         link: Links,
-        point: Any = None,
+        point: npt.ArrayLike | None = None,
         frame: str = "link",
         *,
         out: Array | None = None,
         dtype: npt.DTypeLike = np.float64,
-        shape: str | None = None,
+        kernel: str | None = None,
     ) -> Array:
-        """J̄ = M⁻¹ Jᵀ Λ, (..., nv, 6 m): J J̄ = 1, and joint torques (1 − Jᵀ J̄ᵀ) τ do not accelerate the link. O(n).
+        """The inverse J̄ = M⁻¹ Jᵀ Λ of the Jacobian that is consistent with the dynamics.
+
+        J J̄ = 1, and joint torques (1 − Jᵀ J̄ᵀ) τ do not accelerate the link.
+
+        Args:
+            q: configurations, (..., nq).
+            link: the link or frame, by name or number; or a list of m of them.
+            point: the point that is moved, (..., 3) in m, in the frame's own axes; its origin if left out.
+            frame: "link", "world" or "mixed": whose axes (see Kinematics).
+            out: an array for the result.
+            dtype: float64 or float32.
+            kernel: "unrolled" or "rolled" machine code; chosen by the number of links if left out.
+
+        Returns:
+            (..., nv, 6 m). Cost: O(n).
 
         Raises:
             SingularError: if too few joints move the link for Λ ever to exist.
         """
-        asked = self._frames(link, point, frame, invertible=True)
-        if not is_rolled(self._robot, shape):
-            return cast(Array, asked.ask(self._robot, "dynamically_consistent_inverse", q, out, dtype))
-        (weighted, Omega), outs = self._responses("dynamically_consistent_inverse", q, asked, out, dtype)
-        return delivered(np.swapaxes(np.linalg.solve(Omega, np.swapaxes(weighted, -1, -2)), -1, -2), *outs)
-
-    def _frames(self, link: Links, point: Any, frame: str, invertible: bool = False) -> _Frames:
-        """What is asked about, checked when it is asked for the first time."""
-        names = link_names(self._robot.tree, link)
-        several = isinstance(link, Iterable) and not isinstance(link, str)
-        points = () if point is None else tuple(point) if several else (point,)
-        if points and len(points) != len(names):
-            raise ShapeError(f"point must hold one point for each of the {len(names)} links, not {len(points)}")
-        asked = _Frames(names, points, frame)
-        checked = self._robot.__dict__.setdefault("_checked_frames", set())
-        if (names, frame, invertible) not in checked:
-            one_of("frame", frame, FRAMES)
-            check_leaves(self._robot.tree)
-            asked.check(self._robot, invertible)
-            checked.add((names, frame, invertible))
-        return asked
-
-    def _responses(
-        self, question: str, q: npt.ArrayLike, asked: _Frames, out: Any, dtype: npt.DTypeLike
-    ) -> tuple[tuple[Array, Array], list[Array | None]]:
-        """M⁻¹ Jᵀ and Ω from what unit wrenches on the frames do, by rolled kernels; and the arrays for the results."""
-        robot, places, nv = self._robot, asked.places(self._robot), self._robot.nv
-        function = asked.function(robot, question)
-        (q, *at), batch, outs = checked(robot, function, q, *asked.points, out=out, dtype=dtype)
-        wide = q[..., None, :]
-        factors = [f[..., None, :, :] for f in ask(robot, FACTOR, q, dtype=dtype, shape="rolled")]
-        points: list[Any] = [components(np.asarray(p, dtype=float)[..., None, :]) for p in at] or [None] * len(places)
-        size = 6 * len(places)
-        weighted, Omega = np.empty((*batch, nv, size), dtype), np.empty((*batch, size, size), dtype)
-        for t, place in enumerate(places):
-            f = np.zeros((*batch, 6, robot.tree.n, 6), dtype)
-            f[..., place.link, :] = self._in_link(wide, place, np.eye(6), points[t], dtype, "rolled")
-            vdot, alpha = ask(robot, RESPONSE, wide, *factors, f, dtype=dtype, shape="rolled")
-            weighted[..., 6 * t : 6 * t + 6] = np.swapaxes(vdot, -1, -2)
-            for s, other in enumerate(places):
-                moved = Motion.of(components(alpha[..., other.link, :]))
-                seen = other.velocity_of(self._carrier(wide, other, dtype, "rolled"), moved, points[s])
-                block = np.broadcast_to(stacked(seen.components), (*batch, 6, 6))
-                Omega[..., 6 * s : 6 * s + 6, 6 * t : 6 * t + 6] = np.swapaxes(block, -1, -2)
-        return (weighted, Omega), outs
-
-
-class _Frames(NamedTuple):
-    """The frames a question is about, with the points of them that are meant (or none)."""
-
-    names: tuple[str, ...]
-    points: tuple[Any, ...]
-    frame: str
-
-    def places(self, robot: Any, kind: Callable[..., Place] = Place) -> list[Any]:
-        return [place_of(robot, name, self.frame, kind) for name in self.names]
-
-    def check(self, robot: Any, invertible: bool) -> None:
-        """Refuse the base, and where Λ is wanted, frames that fewer joints move than they have directions."""
-        moving: set[int] = set()
-        for name in self.names:
-            k = robot.frame(name).link
-            if k < 0:
-                raise SingularError(f"{name!r} belongs to the base, which does not move", link=name)
-            while k >= 0:
-                moving.update(range(robot.tree.v_start[k], robot.tree.v_start[k + 1]))
-                k = int(robot.tree.parent[k])
-        if invertible and len(moving) < 6 * len(self.names):
-            who = self.names[0] if len(self.names) == 1 else self.names
-            raise SingularError(
-                f"{who!r} can move in {6 * len(self.names)} directions, but only {len(moving)} degrees of freedom lie "
-                "between it and the base, so it has no operational inertia; operational_mobility gives J M⁻¹ Jᵀ",
-                link=self.names[0],
-            )
-
-    def ask(self, robot: Any, question: str, q: npt.ArrayLike, out: Any, dtype: npt.DTypeLike) -> Any:
-        """Have an unrolled kernel answer a question about these frames."""
-        return ask(robot, self.function(robot, question), q, *self.points, out=out, dtype=dtype)
-
-    def function(self, robot: Any, question: str) -> Function:
-        """The function that answers one of :data:`_QUESTIONS` about these frames, for unrolled kernels."""
-        known = robot.__dict__.setdefault("_of_frames", {})
-        key = (question, self.names, self.frame, bool(self.points))
-        function: Function | None = known.get(key)
-        if function is None:
-            algorithm, outputs = _QUESTIONS[question]
-            name = f"{question}/{self.frame}{'+points' if self.points else ''}/{','.join(self.names)}"
-            places = self.places(robot, UnrolledPlace)
-            function = known[key] = inverse_matrix.of_frames(algorithm, name, places, bool(self.points), outputs)
-        return function
-
-
-_QUESTIONS: dict[str, tuple[Callable[..., Any], dict[str, str]]] = {
-    "operational_inertia": (inverse_matrix.operational_inertia, {"inertia": "m,m", "inverse": "m,m"}),
-    "operational_mobility": (inverse_matrix.mobility, {"inverse": "m,m"}),
-    "dynamically_consistent_inverse": (inverse_matrix.consistent_inverse, {"inverse": "nv,m"}),
-}
-"""What can be asked about frames in unrolled kernels: the algorithm, and the shapes of its results."""

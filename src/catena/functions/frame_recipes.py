@@ -1,0 +1,166 @@
+"""The same questions about chosen frames for long chains: from what loops give for all links, with NumPy.
+
+Everything is linear in the motion of the link that carries a frame: a matrix X, 6 x 6, of each frame says what is seen
+of that motion. J is X times the link's own Jacobian, and wrenches go the other way by Xᵀ.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from catena.algorithms.innovations import FACTOR, RESPONSE
+from catena.algorithms.kinematics import JOINT_AXES, LINK_ACCELERATIONS, LINK_VELOCITIES, PLACEMENTS, WRENCH_TORQUES
+from catena.functions.composed import Loops
+from catena.model.tree import Frame
+
+Array = npt.NDArray[Any]
+_ONE = np.eye(3)
+
+
+class Carried:
+    """Frames on links, or on the base (link -1): m of them, with motions asked for in `frame`.
+
+    The methods are recipes: of the arrays of a call, `q` is (..., nq) and `point`, if any, (..., m, 3).
+    """
+
+    def __init__(self, frames: Sequence[Frame], frame: str) -> None:
+        self.frame, self.count = frame, len(frames)
+        self.link = np.array([at.link for at in frames], dtype=np.intp)
+        self.turn = np.array([at.rotation for at in frames], dtype=float).reshape(-1, 3, 3)
+        self.shift = np.array([at.position for at in frames], dtype=float).reshape(-1, 3)
+
+    def placements(self, ask: Loops, q: Array, point: Array | None = None) -> tuple[Array, Array]:
+        """Rotations (..., m, 3, 3) and origins (..., m, 3)."""
+        R, p = self._carriers(ask, q)
+        return R @ self.turn, p + _times(R, self._offset(point))
+
+    def placement(self, ask: Loops, q: Array, point: Array | None = None) -> tuple[Array, Array]:
+        """Rotation (..., 3, 3) and origin (..., 3) of the only one."""
+        R, p = self.placements(ask, q, point)
+        return R[..., 0, :, :], p[..., 0, :]
+
+    def jacobian(self, ask: Loops, q: Array, point: Array | None = None) -> Array:
+        """J (..., 6 m, nv), from the axes of all joints in the base's frame: those between each frame and the base."""
+        axes, X = ask(JOINT_AXES, q), self._of_the_base(ask, q, point)
+        batch = np.broadcast_shapes(axes.shape[:-2], X.shape[:-3])
+        J = np.zeros((*batch, 6 * self.count, ask.tree.nv), axes.dtype)
+        start = ask.tree.v_start
+        for i, link in enumerate(self.link.tolist()):
+            moving = [j for k in _path(ask.tree.parent, link) for j in range(start[k], start[k + 1])]
+            J[..., 6 * i : 6 * i + 6, moving] = X[..., i, :, :] @ np.swapaxes(axes[..., moving, :], -1, -2)
+        return J
+
+    def jacobian_times(self, ask: Loops, q: Array, x: Array, point: Array | None = None) -> Array:
+        """J x (..., 6 m)."""
+        V = self._at(ask(LINK_VELOCITIES["link"], q, x))
+        return self._flat(_times(self._seen(ask, q, point), V))
+
+    def jacobian_dot_v(self, ask: Loops, q: Array, v: Array, point: Array | None = None) -> Array:
+        """J̇ v (..., 6 m)."""
+        V, A = self._at(ask(LINK_VELOCITIES["link"], q, v)), self._at(ask(LINK_ACCELERATIONS["link"], q, v))
+        seen = _times(self._seen(ask, q, point), A)
+        if self.frame == "mixed":
+            w = V[..., :3]
+            turning = np.cross(w, V[..., 3:] + np.cross(w, self._offset(point)))
+            seen[..., 3:] = seen[..., 3:] + _times(self._carriers(ask, q)[0], turning)
+        return self._flat(seen)
+
+    def jacobian_transpose_times(self, ask: Loops, q: Array, f: Array, point: Array | None = None) -> Array:
+        """Jᵀ f (..., nv) of wrenches f (..., 6 m)."""
+        X = self._seen(ask, q, point)
+        wrenches = _times(np.swapaxes(X, -1, -2), f.reshape(*f.shape[:-1], self.count, 6))
+        total = np.zeros((*wrenches.shape[:-2], ask.tree.n, 6))
+        for i, link in enumerate(self.link.tolist()):
+            if link >= 0:
+                total[..., link, :] += wrenches[..., i, :]
+        return np.asarray(ask(WRENCH_TORQUES, q, total))
+
+    def operational_mobility(self, ask: Loops, q: Array, point: Array | None = None) -> Array:
+        """Ω = J M⁻¹ Jᵀ (..., 6 m, 6 m)."""
+        return self._responses(ask, q, point)[1]
+
+    def operational_inertia(self, ask: Loops, q: Array, point: Array | None = None) -> tuple[Array, Array]:
+        """Λ and Ω."""
+        Omega = self._responses(ask, q, point)[1]
+        return np.linalg.inv(Omega), Omega
+
+    def dynamically_consistent_inverse(self, ask: Loops, q: Array, point: Array | None = None) -> Array:
+        """J̄ = M⁻¹ Jᵀ Λ (..., nv, 6 m)."""
+        weighted, Omega = self._responses(ask, q, point)
+        return np.swapaxes(np.linalg.solve(Omega, weighted), -1, -2)
+
+    def _responses(self, ask: Loops, q: Array, point: Array | None) -> tuple[Array, Array]:
+        """J M⁻¹ and Ω, from what unit wrenches on one frame after the other do to all links."""
+        X, wide = self._seen(ask, q, point), q[..., None, :]
+        factors = [f[..., None, :, :] for f in ask(FACTOR, q)]
+        weighted, Omega = [], []
+        for i, link in enumerate(self.link.tolist()):
+            f = np.zeros((*X.shape[:-3], 6, ask.tree.n, 6))
+            f[..., link, :] = X[..., i, :, :]  # unit wrenches on the frame as wrenches on the link: Xᵀ, a row each
+            vdot, alpha = ask(RESPONSE, wide, *factors, f)
+            weighted.append(vdot)
+            seen = np.einsum("...sab,...isb->...isa", X, alpha[..., self.link, :])
+            Omega.append(seen.reshape(*seen.shape[:-2], 6 * self.count))
+        return np.concatenate(weighted, axis=-2), np.swapaxes(np.concatenate(Omega, axis=-2), -1, -2)
+
+    def _offset(self, point: Array | None) -> Array:
+        """The frames' origins, or points of them, in the frames of their links: (..., m, 3)."""
+        return self.shift if point is None else self.shift + _times(self.turn, point)
+
+    def _at(self, motions: Array) -> Array:
+        """Of motions (..., links, 6) those of the links that carry the frames, (..., m, 6)."""
+        found: Array = motions[..., self.link, :]
+        found[..., self.link < 0, :] = 0.0
+        return found
+
+    def _carriers(self, ask: Loops, q: Array) -> tuple[Array, Array]:
+        """Rotations (..., m, 3, 3) and origins (..., m, 3) of the links that carry the frames."""
+        rotation, position = ask(PLACEMENTS, q)
+        R, p = rotation[..., self.link, :, :], position[..., self.link, :]
+        R[..., self.link < 0, :, :], p[..., self.link < 0, :] = _ONE, 0.0
+        return R, p
+
+    def _seen(self, ask: Loops, q: Array, point: Array | None) -> Array:
+        """X (..., m, 6, 6): from the motion of a link in its own frame to what is seen of it."""
+        offset = self._offset(point)
+        if self.frame == "link":
+            return _motions(np.swapaxes(self.turn, -1, -2), offset)
+        R, p = self._carriers(ask, q)
+        return _motions(R, offset if self.frame == "mixed" else -_times(np.swapaxes(R, -1, -2), p))
+
+    def _of_the_base(self, ask: Loops, q: Array, point: Array | None) -> Array:
+        """The same from the motion of the body given in the base's frame."""
+        if self.frame == "world":
+            return np.broadcast_to(np.eye(6), (self.count, 6, 6))
+        R, p = self.placements(ask, q, point)
+        return _motions(np.swapaxes(R, -1, -2) if self.frame == "link" else _ONE, p)
+
+    def _flat(self, motions: Array) -> Array:
+        return motions.reshape(*motions.shape[:-2], 6 * self.count)
+
+
+def _path(parent: Array, link: int) -> list[int]:
+    """The numbers of the links from the base to `link`."""
+    found = []
+    while link >= 0:
+        found.append(link)
+        link = int(parent[link])
+    return found[::-1]
+
+
+def _times(A: Array, x: Array) -> Array:
+    """Matrices times vectors."""
+    result: Array = (A @ x[..., None])[..., 0]
+    return result
+
+
+def _motions(T: Array, at: Array) -> Array:
+    """What is seen of motions by axes that T, (..., 3, 3), turns into, at the points `at`, (..., 3): (..., 6, 6)."""
+    X = np.zeros((*np.broadcast_shapes(T.shape[:-2], at.shape[:-1]), 6, 6), np.result_type(T, at))
+    X[..., :3, :3] = X[..., 3:, 3:] = T
+    X[..., 3:, :3] = T @ np.cross(at[..., None, :], _ONE)  # its rows are at x e: what -at x ω makes of ω
+    return X

@@ -1,0 +1,142 @@
+"""Functions about several frames at once are those about one, stacked: unrolled, rolled, on floats, in any frame."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from tests.mechanisms import ALL, relative
+
+import catena
+from catena import robots
+from catena.algorithms.kinematics import FRAMES
+from catena.errors import ShapeError, SingularError, UnknownNameError, UnsupportedError
+from catena.functions import engine
+from catena.functions.composed import Composed
+from catena.functions.frames import QUESTIONS, function_of
+
+SHAPES = ["unrolled", "rolled"]
+
+
+@pytest.fixture(scope="module")
+def robot() -> catena.Robot:
+    return catena.load(robots.path("quadruped"), base="floating")
+
+
+def chosen(robot: catena.Robot) -> list[str]:
+    """A leaf, a link twice, a frame that is fixed to a link where there is one, and the base."""
+    fixed = [name for name, frame in robot.frames.items() if frame.link >= 0]
+    return [robot.links[-1].name, robot.links[0].name, robot.links[0].name, *fixed[:1], robot.base_name]
+
+
+def arrays(robot: catena.Robot, count: int, batch: tuple[int, ...] = (4,)) -> dict[str, np.ndarray]:
+    rng = np.random.default_rng(1)
+    sizes = {"x": (robot.nv,), "v": (robot.nv,), "f": (6 * count,), "point": (count, 3)}
+    return {
+        "q": robot.random_configuration(rng, batch),
+        **{n: rng.standard_normal((*batch, *s)) for n, s in sizes.items()},
+    }
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("frame", FRAMES)
+@pytest.mark.parametrize("points", [False, True])
+def test_a_list_of_links_is_one_link_after_the_other(robot: Any, frame: str, points: bool, shape: str) -> None:
+    names = chosen(robot)
+    given = arrays(robot, len(names))
+    q, x, f = given["q"], given["x"], given["f"]
+    every = given["point"] if points else None
+    options = {"frame": frame, "shape": shape}
+    alone = [(name, every[:, i] if points else None) for i, name in enumerate(names)]
+    J = robot.jacobian(q, names, every, **options)
+    assert J.shape == (4, 6 * len(names), robot.nv)
+    assert relative(J, np.concatenate([robot.jacobian(q, n, p, **options) for n, p in alone], axis=-2)) < 1e-14
+    Jx = robot.jacobian_times(q, names, x, every, **options)
+    assert relative(Jx, np.einsum("bij,bj->bi", J, x)) < 1e-13
+    Jt = robot.jacobian_transpose_times(q, names, f, every, **options)
+    assert relative(Jt, np.einsum("bij,bi->bj", J, f)) < 1e-13
+    rate = robot.jacobian_dot_v(q, names, x, every, **options)
+    one_by_one = [robot.jacobian_dot_v(q, n, x, p, frame) for n, p in alone]
+    assert relative(rate, np.concatenate(one_by_one, axis=-1)) < 1e-12
+
+
+@pytest.mark.parametrize("name", ["tree of all joint types", "floating tree", "tree with rotors"])
+@pytest.mark.parametrize("question", QUESTIONS)
+def test_every_question_is_the_same_in_every_way(name: str, question: str) -> None:
+    robot = ALL[name]()
+    tip = robot.links[-1].name
+    alone = question == "placement" or QUESTIONS[question].check is not None
+    links = tip if alone else (tip, robot.links[0].name, robot.base_name)
+    if question in ("operational_inertia", "dynamically_consistent_inverse") and not name.startswith("floating"):
+        return
+    given = arrays(robot, 1 if alone else 3, (3,))
+    for frame, points in (("link", True), ("world", False), ("mixed", True)):
+        function = function_of(robot, question, links, frame, points)
+        values = {n: given[n][:, 0] if n == "point" and alone else given[n] for n in function.inputs}
+        reference = engine.evaluate(robot.tree, function, {n: x[1] for n, x in values.items()})
+        rolled = engine.kernel(robot, function, shape="rolled")
+        assert isinstance(rolled, Composed)
+        for found, exact in zip(_all(rolled(*values.values())), reference.values(), strict=True):
+            assert relative(found[1], exact) < 1e-9
+    unrolled = engine.kernel(robot, function, shape="unrolled")
+    assert rolled.signature == unrolled.signature
+    for found, exact in zip(_all(unrolled(*values.values())), reference.values(), strict=True):
+        assert relative(found[1], exact) < 1e-9
+
+
+def _all(results: Any) -> tuple[Any, ...]:
+    return results if isinstance(results, tuple) else (results,)
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_points_may_be_a_list_and_broadcast(robot: Any, shape: str) -> None:
+    names = chosen(robot)[:2]
+    q = robot.random_configuration(0, (5,))
+    a, b = np.ones(3), np.random.default_rng(2).standard_normal((5, 3))
+    expected = robot.jacobian(q, names, np.stack([np.broadcast_to(a, (5, 3)), b], axis=-2), shape=shape)
+    np.testing.assert_array_equal(robot.jacobian(q, names, [a, b], shape=shape), expected)
+    np.testing.assert_array_equal(robot.jacobian(q[0], names, (a, b), shape=shape).shape, expected.shape)
+    out = np.empty_like(expected, dtype=np.float32)
+    assert robot.jacobian(q, names, [(1, 1, 1), b], shape=shape, dtype=np.float32, out=out) is out
+    assert relative(out, expected) < 1e-5
+    empty = robot.placements(q, [], shape=shape)
+    assert empty.rotation.shape == (5, 0, 3, 3)
+    assert empty.position.shape == (5, 0, 3)
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_one_bad_sample_spoils_no_other(robot: Any, shape: str) -> None:
+    q = robot.random_configuration(0, (5,))
+    names = chosen(robot)
+    good = robot.jacobian(q, names, frame="mixed", shape=shape)
+    q[2] = np.nan
+    found = robot.jacobian(q, names, frame="mixed", shape=shape)
+    np.testing.assert_array_equal(found[[0, 1, 3, 4]], good[[0, 1, 3, 4]])
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_what_is_wrong_is_said(robot: Any, shape: str) -> None:
+    q, names = robot.neutral(), chosen(robot)[:2]
+    with pytest.raises(ShapeError, match="jacobian: point must hold one point for each of the 2 links, not 3"):
+        robot.jacobian(q, names, [(0, 0, 0)] * 3, shape=shape)
+    with pytest.raises(ShapeError, match=r"jacobian: point\[1\] must have shape \(\.\.\., 3\), got \(2,\)"):
+        robot.jacobian(q, names, [(0, 0, 0), (0, 0)], shape=shape)
+    with pytest.raises(ShapeError, match=r"jacobian: point must have shape \(\.\.\., 2, 3\), got \(3,\)"):
+        robot.jacobian(q, names, np.zeros(3), shape=shape)
+    with pytest.raises(ShapeError, match=r"jacobian_transpose_times: f must have shape \(\.\.\., 12\), got \(6,\)"):
+        robot.jacobian_transpose_times(q, names, np.zeros(6), shape=shape)
+    with pytest.raises(ShapeError, match=r"jacobian: out must have shape \(12, 18\)"):
+        robot.jacobian(q, names, out=np.zeros((6, 18)), shape=shape)
+    with pytest.raises(UnknownNameError, match="no link or frame named 'no such'"):
+        robot.jacobian(q, ["no such"], shape=shape)
+    with pytest.raises(UnsupportedError, match="no frame 'here'"):
+        robot.jacobian_dot_v(q, names, np.zeros(robot.nv), frame="here", shape=shape)
+    with pytest.raises(SingularError, match="which does not move"):
+        robot.operational_mobility(q, [names[0], robot.base_name], shape=shape)
+
+
+def test_functions_are_made_once(robot: Any) -> None:
+    first = function_of(robot, "jacobian", ("trunk",), "mixed", True)
+    assert function_of(robot, "jacobian", ("trunk",), "mixed", True) is first
+    assert function_of(robot, "jacobian", "trunk", "mixed", True).name != first.name
