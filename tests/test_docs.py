@@ -89,6 +89,8 @@ def test_the_reference_is_complete() -> None:
     in_modules = {name for module in documented for name in vars(sys.modules.get(module, catena.errors))}
     public = {name for name in catena.__all__ if not name.startswith("_") and not ismodule(getattr(catena, name))}
     assert {name for name in public if f"catena.{name}" not in documented} - in_modules == set()
+    rooms = (catena.fixman, catena.operators)
+    assert {f"{room.__name__}.{name}" for room in rooms for name in room.__all__} - documented == set()
 
 
 class TestTheReader:
