@@ -43,3 +43,23 @@ def test_warnings_point_to_the_line_outside_the_package() -> None:
         robot.mass_matrix(q, method="fixman").logdet()
     assert [warning.category for warning in caught] == [catena.ModelWarning, catena.PrecisionWarning]
     assert {warning.filename for warning in caught} == {__file__}
+
+
+def test_odd_files_warn_once_in_each_call_at_the_user_s_line() -> None:
+    odd = catena.robots.path("two_link_arm").read_text().replace("<limit", "<nolimit")
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        robots = [catena.load(odd) for _ in range(2)]
+    (message,) = robots[0].warnings
+    assert [str(warning.message) for warning in caught] == [f"XML text: {message}"] * 2
+    assert {(warning.category, warning.filename) for warning in caught} == {(catena.ModelWarning, __file__)}
+
+
+def test_model_warnings_can_be_silenced_and_refused() -> None:
+    odd = catena.robots.path("two_link_arm").read_text().replace("<limit", "<nolimit")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", catena.ModelWarning)
+        assert catena.load(odd).warnings
+        warnings.simplefilter("error", catena.CatenaWarning)
+        with pytest.raises(catena.ModelWarning, match="without a <limit>"):
+            catena.load(odd)
