@@ -19,8 +19,8 @@ from timing import best, table
 
 import catena
 from catena.algorithms import determinant, fixman, fixman_determinant, innovations, point_mass
-from catena.fixman.parallel_chain import SHORT, TOGETHER, solve_in_pieces
-from catena.fixman.planar_point_masses import planar_blocks
+from catena.fixman import planar_blocks, solve_in_pieces
+from catena.fixman.parallel_chain import SHORT, TOGETHER
 from catena.functions import engine
 from catena.functions.asking import quick
 

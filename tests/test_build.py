@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import pickle
+import pydoc
+from inspect import signature
+from typing import get_type_hints
+
 import numpy as np
 import pytest
 
@@ -89,3 +94,17 @@ def test_faults_are_named() -> None:
     with pytest.raises(catena.SingularError, match="'b'") as caught:
         builder.revolute("j", "base", "a").link("b").revolute("k", "a", "b").build()
     assert caught.value.link == "b"
+
+
+MAKERS = ["planar_chain", "rod_chain", "point_mass_chain", "from_dh", "random_tree"]
+
+
+@pytest.mark.parametrize("name", [*MAKERS, "load"])
+def test_signatures_tell_the_truth(name: str) -> None:
+    make = getattr(catena, name)
+    assert get_type_hints(make)["return"] is catena.Robot
+    assert str(signature(make)).endswith(("-> catena.robot.Robot", "-> 'Robot'"))
+    shown = pydoc.plain(pydoc.render_doc(make))
+    assert f"{name}(" in shown
+    assert "Tree" not in shown
+    assert pickle.loads(pickle.dumps(make)) is make

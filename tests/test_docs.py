@@ -7,6 +7,7 @@ import shutil
 import sys
 from inspect import ismodule
 from pathlib import Path
+from pkgutil import resolve_name
 
 import pytest
 from tests.snippets import EXTRAS, Page, Snippet, missing_extra, snippets
@@ -89,6 +90,27 @@ def test_the_reference_is_complete() -> None:
     in_modules = {name for module in documented for name in vars(sys.modules.get(module, catena.errors))}
     public = {name for name in catena.__all__ if not name.startswith("_") and not ismodule(getattr(catena, name))}
     assert {name for name in public if f"catena.{name}" not in documented} - in_modules == set()
+    rooms = (catena.fixman, catena.operators)
+    assert {f"{room.__name__}.{name}" for room in rooms for name in room.__all__} - documented == set()
+
+
+def test_references_name_what_exists() -> None:
+    """Of the form :func:`~catena.x.y` in docstrings and {func}`catena.x.y` on pages."""
+    sources = [*PAGES, *(ROOT / "src").rglob("*.py")]
+    named = {
+        name: path
+        for path in sources
+        for name in re.findall(r"[:{]\w+[:}]`~?(catena\.[\w.]+)`", path.read_text(encoding="utf-8"))
+    }
+    assert len(named) > 10
+    assert not {name: name_of(path) for name, path in named.items() if not exists(name)}
+
+
+def exists(name: str) -> bool:
+    try:
+        return resolve_name(name) is not None
+    except (AttributeError, ImportError):
+        return False
 
 
 class TestTheReader:

@@ -1,11 +1,14 @@
-"""One tree of errors that carry what they know."""
+"""One tree of errors that carry what they know, and one of warnings that point to the user's line."""
 
 from __future__ import annotations
 
 import pickle
+import warnings
 
+import numpy as np
 import pytest
 
+import catena
 from catena import errors
 
 
@@ -24,3 +27,39 @@ def test_unknown_names_suggest_known_ones() -> None:
     assert str(error) == "there is no joint named 'shouldre'; did you mean 'shoulder'?"
     assert isinstance(error, KeyError)
     assert "none at all" in str(errors.UnknownNameError.among("joint", "x", []))
+
+
+@pytest.mark.parametrize("name", ["ModelWarning", "PrecisionWarning"])
+def test_one_tree_of_warnings(name: str) -> None:
+    assert issubclass(getattr(catena, name), catena.CatenaWarning)
+    assert issubclass(catena.CatenaWarning, UserWarning)
+
+
+def test_warnings_point_to_the_line_outside_the_package() -> None:
+    robot, q = catena.rod_chain(3000, axes="z", radius=0.1), np.zeros(3000)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        errors.warn("at once", errors.ModelWarning)
+        robot.mass_matrix(q, method="fixman").logdet()
+    assert [warning.category for warning in caught] == [catena.ModelWarning, catena.PrecisionWarning]
+    assert {warning.filename for warning in caught} == {__file__}
+
+
+def test_odd_files_warn_once_in_each_call_at_the_user_s_line() -> None:
+    odd = catena.robots.path("two_link_arm").read_text().replace("<limit", "<nolimit")
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        robots = [catena.load(odd) for _ in range(2)]
+    (message,) = robots[0].warnings
+    assert [str(warning.message) for warning in caught] == [f"XML text: {message}"] * 2
+    assert {(warning.category, warning.filename) for warning in caught} == {(catena.ModelWarning, __file__)}
+
+
+def test_model_warnings_can_be_silenced_and_refused() -> None:
+    odd = catena.robots.path("two_link_arm").read_text().replace("<limit", "<nolimit")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", catena.ModelWarning)
+        assert catena.load(odd).warnings
+        warnings.simplefilter("error", catena.CatenaWarning)
+        with pytest.raises(catena.ModelWarning, match="without a <limit>"):
+            catena.load(odd)

@@ -75,6 +75,30 @@ def test_robots_cannot_be_changed() -> None:
         robot.frames["tool"] = None  # type: ignore[index]
 
 
+PER_COORDINATE = ("lower", "upper")
+PER_SPEED = ("velocity_limit", "effort_limit", "damping", "friction", "armature")
+
+
+@each_maker
+@pytest.mark.parametrize("field", [*PER_COORDINATE, *PER_SPEED])
+def test_joint_data_are_arrays(make: Callable[[], catena.Robot], field: str) -> None:
+    """In the order of q or v, the numbers that the single joints have, and not to be written to."""
+    robot, place = make(), "q_slice" if field in PER_COORDINATE else "v_slice"
+    found = getattr(robot, field)
+    assert found.shape == (robot.nq if field in PER_COORDINATE else robot.nv,)
+    for joint in robot.joints:
+        np.testing.assert_array_equal(found[getattr(joint, place)], np.atleast_1d(getattr(joint, field)))
+    with pytest.raises(ValueError, match="read-only"):
+        found[0] = 0
+
+
+def test_random_configurations_keep_the_limits() -> None:
+    robot = arm()
+    assert (robot.lower[:3].tolist(), robot.upper[:2].tolist()) == ([-1, -1, -2], [1, 2])
+    q = robot.random_configuration(0, 100)
+    assert ((q >= robot.lower) & (q <= robot.upper)).all()
+
+
 def test_links_and_joints() -> None:
     robot = arm()
     upper, elbow, shoulder = robot.link("upper"), robot.joint("elbow"), robot.joint("shoulder")

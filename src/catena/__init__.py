@@ -1,14 +1,16 @@
 """Catena: the dynamics of rigid-body trees in O(n)."""
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from catena import operators, robots
+from catena import fixman, operators, robots
 from catena.build import Builder, from_dh, planar_chain, point_mass_chain, random_tree, rod_chain
 from catena.errors import (
     CatenaError,
+    CatenaWarning,
     LoadError,
     ModelError,
+    ModelWarning,
+    PrecisionWarning,
     ShapeError,
     SingularError,
     UnknownNameError,
@@ -16,6 +18,7 @@ from catena.errors import (
 )
 from catena.fixman.potential import fixman_potential
 from catena.kernels.call.threads import get_threads, set_threads
+from catena.later import imported_later
 from catena.load import load
 from catena.mass_matrix import MassMatrix
 from catena.robot import Robot
@@ -23,10 +26,6 @@ from catena.version import __version__
 
 if TYPE_CHECKING:
     from catena import rotations
-    from catena.fixman.method import PrecisionWarning, fixman_solution
-    from catena.fixman.parallel_chain import solve_in_pieces
-    from catena.fixman.partition import Family, partition
-    from catena.fixman.planar_point_masses import planar_blocks
     from catena.functions.count import count
     from catena.functions.evaluate import evaluate
     from catena.symbols import symbolic
@@ -34,10 +33,11 @@ if TYPE_CHECKING:
 __all__ = [
     "Builder",
     "CatenaError",
-    "Family",
+    "CatenaWarning",
     "LoadError",
     "MassMatrix",
     "ModelError",
+    "ModelWarning",
     "PrecisionWarning",
     "Robot",
     "ShapeError",
@@ -47,14 +47,12 @@ __all__ = [
     "__version__",
     "count",
     "evaluate",
+    "fixman",
     "fixman_potential",
-    "fixman_solution",
     "from_dh",
     "get_threads",
     "load",
     "operators",
-    "partition",
-    "planar_blocks",
     "planar_chain",
     "point_mass_chain",
     "random_tree",
@@ -62,31 +60,13 @@ __all__ = [
     "rod_chain",
     "rotations",
     "set_threads",
-    "solve_in_pieces",
     "symbolic",
 ]
 
-_LATER = {
-    "Family": "fixman.partition",
-    "PrecisionWarning": "fixman.method",
-    "count": "functions.count",
-    "evaluate": "functions.evaluate",
-    "fixman_solution": "fixman.method",
-    "partition": "fixman.partition",
-    "planar_blocks": "fixman.planar_point_masses",
-    "solve_in_pieces": "fixman.parallel_chain",
-    "symbolic": "symbols",
-}
-"""What is imported when it is first asked for, to keep the import of the package quick: name -> module."""
-
-
-def __getattr__(name: str) -> Any:
-    if name == "rotations":
-        return import_module("catena.rotations")
-    if name not in _LATER:
-        raise AttributeError(f"module 'catena' has no attribute {name!r}")
-    found = globals()[name] = getattr(import_module(f"catena.{_LATER[name]}"), name)
-    return found
+__getattr__ = imported_later(
+    __name__,
+    {"count": "functions.count", "evaluate": "functions.evaluate", "rotations": "", "symbolic": "symbols"},
+)
 
 
 def __dir__() -> list[str]:

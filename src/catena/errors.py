@@ -1,8 +1,14 @@
-"""What Catena raises: one tree under CatenaError. Messages say what was expected, what was found and what to do."""
+"""What Catena raises, under CatenaError, and warns of, under CatenaWarning.
+
+Messages of errors say what was expected, what was found and what to do.
+"""
 
 from __future__ import annotations
 
+import sys
+import warnings
 from collections.abc import Iterable
+from types import FrameType
 
 
 class CatenaError(Exception):
@@ -54,3 +60,24 @@ class UnknownNameError(CatenaError, KeyError):
         close = get_close_matches(str(name), sample, n=3, cutoff=0.5) or sample[:3]
         hint = f"; did you mean {' or '.join(map(repr, close))}?" if close else "; there is none at all"
         return cls(f"there is no {what} named {name!r}{hint}")
+
+
+class CatenaWarning(UserWarning):
+    """The parent of all warnings of Catena: filter this category to silence or to refuse all of them."""
+
+
+class ModelWarning(CatenaWarning):
+    """Something odd but usable in a file that was loaded; `robot.warnings` keeps the same messages."""
+
+
+class PrecisionWarning(CatenaWarning):
+    """A result that has lost digits; the message says how many are left and which method keeps them."""
+
+
+def warn(message: str, category: type[CatenaWarning]) -> None:
+    """Give a warning at the line of the user's code that led to it: the nearest one outside this package."""
+    frame: FrameType | None = sys._getframe(1)
+    level = 2
+    while frame is not None and frame.f_globals.get("__name__", "").partition(".")[0] == "catena":
+        frame, level = frame.f_back, level + 1
+    warnings.warn(message, category, stacklevel=level)

@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterable
 from typing import Literal
 
-from catena.errors import LoadError, ModelError
+from catena.errors import LoadError, ModelError, ModelWarning, warn
 from catena.model.assemble import assemble
 from catena.model.readers.xml import Document, open_document, root_tag, shorten
 from catena.robot import Robot
@@ -16,21 +16,30 @@ Base = Literal["fixed", "floating"]
 
 
 def load(path_or_text: Source, base: Base = "fixed", *, package_roots: Iterable[str | os.PathLike[str]] = ()) -> Robot:
-    """The robot in a URDF or MJCF file, or in its text.
+    """Load a robot from a URDF or MJCF file, or from the text of one; the format is recognised by its content.
 
-    A string that starts with "<" and bytes are text, any other string and a path object name a file. With
-    `base="floating"` the root link moves freely, by a joint "root_joint" that comes first; an MJCF file that has a free
-    joint already is left as it is. `package_roots` are directories in which `package://` meshes may be found when
-    somebody draws the robot; nothing but the file itself is opened here (MJCF: and what MuJoCo's compiler includes).
+        arm = catena.load("arm.urdf")
+        dog = catena.load(catena.robots.path("quadruped"), base="floating")
 
-    Links are ordered base to tip, depth first, in the order of the file's joints. What is odd but usable is collected
-    in `robot.warnings`. Raises LoadError, which names the file and, where it can, the line, link or joint.
+    `path_or_text` is a path, or the text itself: bytes, or a string that starts with "<". With `base="floating"` the
+    root link moves freely, by a joint "root_joint" that comes first; an MJCF file that has a free joint already is left
+    as it is. `package_roots` are directories in which `package://` meshes may be found when somebody draws the robot;
+    nothing but the file itself is opened here (MJCF: and what MuJoCo's compiler includes).
+
+    Links are ordered base to tip, depth first, in the order of the file's joints. Links on fixed joints become part of
+    their parents and stay as frames. What is odd but usable is kept in `robot.warnings`, and each message is given once
+    as a `catena.ModelWarning`. Raises LoadError, which names the file and, where it can, the line, link or joint. MJCF
+    needs MuJoCo, the extra `catena[mjcf]`. Cost: linear in the size of the file.
     """
-    return load_document(open_document(path_or_text), base, package_roots)
+    document = open_document(path_or_text)
+    robot = load_document(document, base, package_roots)
+    for message in dict.fromkeys(robot.warnings):
+        warn(f"{document.source}: {message}", ModelWarning)
+    return robot
 
 
 def load_document(document: Document, base: Base, package_roots: Iterable[str | os.PathLike[str]] = ()) -> Robot:
-    """The robot in an opened document; see `load`."""
+    """The robot in an opened document, as `load` makes it, without Python warnings: they are left to the caller."""
     if base not in ("fixed", "floating"):
         raise LoadError(f"base must be 'fixed' or 'floating', not {base!r}")
     roots = (package_roots,) if isinstance(package_roots, str | os.PathLike) else tuple(package_roots)

@@ -30,11 +30,15 @@ Array = npt.NDArray[Any]
 
 
 class Robot(Description, Dynamics, Operational, Energetics, LinkDynamics, HasOperators, Denoc):
-    """A tree of rigid links joined to a base: immutable, hashable, picklable, safe to share between threads.
+    """A robot: a tree of rigid links joined to a base, and all that can be asked of it.
 
-    Made by `catena.load`, `catena.Builder`, `catena.planar_chain` and their like, or from a `Tree`. Two robots are
-    equal when they have the same content. Arrays given and returned broadcast over leading dimensions: a configuration
-    q is (..., nq), a velocity v is (..., nv).
+        robot = catena.load("arm.urdf")
+        a = robot.forward_dynamics(q, v, tau)  # q is (..., nq); v, tau and a are (..., nv)
+
+    Robots are made by `catena.load`, `catena.Builder`, `catena.rod_chain` and other makers of chains, or from a `Tree`.
+    They are immutable, hashable, picklable and safe to share between threads; two are equal when they have the same
+    content. Arrays broadcast over leading dimensions. The machine code for a question is made when it is first asked,
+    and kept on disk.
     """
 
     def __init__(self, tree: Tree) -> None:
@@ -46,16 +50,22 @@ class Robot(Description, Dynamics, Operational, Energetics, LinkDynamics, HasOpe
         object.__setattr__(self, "_own", ())
 
     def neutral(self) -> Array:
-        """The configuration in which every joint is at zero, (nq,)."""
+        """The neutral configuration, in which every joint is at zero: (nq,), the identity for quaternions.
+
+        Limits are not looked at.
+        """
         return self._configurations.neutral()
 
     def random_configuration(
         self, rng: np.random.Generator | int | None = None, shape: int | Sequence[int] = ()
     ) -> Array:
-        """Random configurations (*shape, nq), uniform within the limits.
+        """Draw random configurations, uniform within the joint limits.
 
-        Unlimited angles are in (-π, π], unlimited lengths in (-1, 1), orientations uniform over all rotations. `rng` is
-        a NumPy generator, a seed, or None for fresh randomness.
+            q = robot.random_configuration(rng=0, shape=1000)  # (1000, nq), the same ones every time
+
+        `rng` is a NumPy generator, a seed, or None for fresh randomness; `shape` is the leading shape, a number or
+        several. Returns an array (*shape, nq), rad or m. Angles without limits are in (-π, π], lengths without limits
+        in (-1, 1), orientations uniform over all rotations.
         """
         return self._configurations.random(np.random.default_rng(rng), batch_shape(shape))
 
@@ -75,22 +85,32 @@ class Robot(Description, Dynamics, Operational, Energetics, LinkDynamics, HasOpe
         return self._configurations.normalize(q)
 
     def with_gravity(self, gravity: npt.ArrayLike) -> Robot:
-        """The same robot under another gravity: 3 numbers in the base's frame, m/s²."""
+        """The same robot under another gravity.
+
+            on_the_moon = robot.with_gravity((0, 0, -1.62))
+
+        `gravity` is 3 numbers in the base's frame, m/s².
+        """
         return type(self)(edit.with_gravity(self.tree, gravity))
 
     def subtree(self, link: LinkLike) -> Robot:
-        """`link` and all that hangs on it, with the joint that carries it, on a fixed base in place of its parent.
+        """The part of the robot that hangs on a link, as a robot of its own.
 
-        Gravity keeps its numbers, now in the frame of that parent.
+        It has `link` (a name, a number or one of `robot.links`), the joint that carries it and all links beyond, on a
+        fixed base in place of the link's parent. Gravity keeps its numbers, now in the frame of that parent. O(n).
         """
         if isinstance(link, str) and link == self.base_name:
             return self
         return type(self)(edit.subtree(self.tree, self.link_index(link)))
 
     def locked(self, positions: Mapping[Any, npt.ArrayLike]) -> Robot:
-        """The robot with some joints frozen: `{joint: value}`, by name or number, one value or one per coordinate.
+        """The robot with some joints locked (frozen) at given positions.
 
-        The links they carry are merged into their parents and stay as frames.
+            stiff = arm.locked({"elbow": 0.5, "wrist": 0.0})
+
+        `positions` maps joints, by name or number, to their coordinates: one number (rad or m), or one for each
+        coordinate. The joints disappear from q and v; the links that they carry are merged into their parents and stay
+        as frames. O(n).
         """
         return type(self)(edit.locked(self.tree, {self.joint_index(joint): q for joint, q in positions.items()}))
 
@@ -102,9 +122,13 @@ class Robot(Description, Dynamics, Operational, Energetics, LinkDynamics, HasOpe
         position: npt.ArrayLike = (0.0, 0.0, 0.0),
         prefix: str = "",
     ) -> Robot:
-        """This robot with the base of `other` bolted to `link` (a link, frame or the base).
+        """The robot with another one attached to it: the base of `other` is bolted to `link`.
 
-        `rotation` (3x3) and `position` place that base in the link's frame; `prefix` goes before `other`'s names.
+            with_hand = arm.attach(hand, "flange", position=(0, 0, 0.1), prefix="hand_")
+
+        `link` is a link, a frame or the base. `rotation` (3, 3) and `position` (3 numbers, m) place the base of `other`
+        in that link's frame; `prefix` goes before the names of its links and joints, which must differ from those that
+        are there. The coordinates of `other` come after all others. Gravity is this robot's. O(n).
         """
         name, turned = link_name(self.tree, link), np.eye(3) if rotation is None else rotation
         bolt = JointPart(f"attaching {other.name}", "fixed", name, "", turned, position)

@@ -31,7 +31,7 @@ EULER = tuple(a + b + c for a in "XYZ" for b in "XYZ" for c in "XYZ" if a != b a
 
 
 def axis_turn(axis: str, angle: npt.ArrayLike) -> Array:
-    """R(angle) about "X", "Y" or "Z", (..., 3, 3)."""
+    """The rotation by an angle (...), rad, about the axis "X", "Y" or "Z": (..., 3, 3)."""
     c, s = np.cos(angle), np.sin(angle)
     i, j, k = {"X": (1, 2, 0), "Y": (2, 0, 1), "Z": (0, 1, 2)}[axis]
     R = np.zeros((*np.shape(c), 3, 3))
@@ -41,13 +41,16 @@ def axis_turn(axis: str, angle: npt.ArrayLike) -> Array:
 
 
 def euler_rotation(convention: str, angles: npt.ArrayLike) -> Array:
-    """The rotation with Euler angles (..., 3) in one of the conventions :data:`EULER`, such as "ZXZ"."""
+    """The rotation matrix (..., 3, 3) of Euler angles (..., 3), rad, in one of the conventions :data:`EULER`.
+
+    "ZXZ" turns about z, then about the new x, then about the new z.
+    """
     a, angle = _euler(convention, angles)
     return np.asarray(axis_turn(a[0], angle[..., 0]) @ axis_turn(a[1], angle[..., 1]) @ axis_turn(a[2], angle[..., 2]))
 
 
 def euler_jacobian(convention: str, angles: npt.ArrayLike) -> Array:
-    """J of ω = J q̇ for Euler angles (..., 3), (..., 3, 3): (11) is the case "ZXZ".
+    """The Jacobian (..., 3, 3) from rates of Euler angles (..., 3) to angular velocity, ω = J q̇; (11) is "ZXZ".
 
     Singular where the first and the last axis fall in line: at sin β = 0 for "ZXZ", at cos β = 0 for "ZYX".
     """
@@ -67,7 +70,10 @@ def _euler(convention: str, angles: npt.ArrayLike) -> tuple[str, Array]:
 
 
 def quaternion_jacobian(quaternion: npt.ArrayLike) -> Array:
-    """J (..., 3, 4) of ω = J q̇ for a quaternion x, y, z, w of any length but zero; rates along it do not turn."""
+    """The Jacobian (..., 3, 4) from rates of a quaternion (..., 4), x, y, z, w, to angular velocity, ω = J q̇.
+
+    The quaternion may have any length but zero; rates along it do not turn.
+    """
     q = _last("quaternion", quaternion, 4)
     x, y, z, w = np.moveaxis(2 * q / np.sum(q * q, axis=-1, keepdims=True), -1, 0)
     rows = [[w, z, -y, -x], [-z, w, x, -y], [y, -x, w, -z]]
@@ -75,21 +81,27 @@ def quaternion_jacobian(quaternion: npt.ArrayLike) -> Array:
 
 
 def quaternion_rates(quaternion: npt.ArrayLike) -> Array:
-    """The (..., 4, 3) matrix that turns ω into q̇ at constant length: right inverse of :func:`quaternion_jacobian`."""
+    """The matrix (..., 4, 3) from angular velocity ω to rates of a quaternion (..., 4) at constant length.
+
+    It is the right inverse of :func:`quaternion_jacobian`.
+    """
     q = _last("quaternion", quaternion, 4)
     length2 = np.sum(q * q, axis=-1)[..., None, None]
     return np.asarray(np.swapaxes(quaternion_jacobian(q), -1, -2) * length2 / 4)
 
 
 def exponential_jacobian(omega: npt.ArrayLike) -> Array:
-    """J (..., 3, 3) of ω = J ẇ for the rotation exp(w̃) of a rotation vector w; singular at |w| = 2π, 4π and so on."""
+    """The Jacobian (..., 3, 3) from rates of a rotation vector w (..., 3), rad, to angular velocity, ω = J ẇ.
+
+    The rotation is exp(w̃); J is singular at |w| = 2π, 4π and so on.
+    """
     w = -_last("omega", omega, 3)
     columns = [pose_exp(w, np.broadcast_to(unit, w.shape))[1] for unit in np.eye(3)]
     return np.stack(columns, axis=-1)
 
 
 def motion_exponential_jacobian(twist: npt.ArrayLike) -> Array:
-    """𝒥 (..., 6, 6) of (ω, v) = 𝒥 d/dt(twist) for the motion exp(twist), twist = (w, u)."""
+    """The Jacobian 𝒥 (..., 6, 6) from rates of a twist (w, u), (..., 6), to velocities (ω, v) of exp(twist)."""
     x = _last("twist", twist, 6)
     W, U = _skew(x[..., :3]), _skew(x[..., 3:])
     big = np.zeros((*x.shape[:-1], 12, 12))
@@ -100,7 +112,10 @@ def motion_exponential_jacobian(twist: npt.ArrayLike) -> Array:
 
 
 def motion_jacobian(rotation_jacobian: npt.ArrayLike, rotation: npt.ArrayLike) -> Array:
-    """𝒥 = J ⊕ Rᵀ (15), (..., 6, 3 + k): rotation in any k parameters, position in Cartesian coordinates; v = Rᵀ ḃ."""
+    """The Jacobian 𝒥 = J ⊕ Rᵀ (15) of a motion, (..., 6, 3 + k): rotation in any k parameters, Cartesian position b.
+
+    `rotation_jacobian` J is (..., 3, k), `rotation` R is (..., 3, 3); the linear velocity is v = Rᵀ ḃ.
+    """
     J, R = np.asarray(rotation_jacobian, dtype=float), np.asarray(rotation, dtype=float)
     batch, k = np.broadcast_shapes(J.shape[:-2], R.shape[:-2]), J.shape[-1]
     total = np.zeros((*batch, 6, k + 3))
@@ -109,7 +124,7 @@ def motion_jacobian(rotation_jacobian: npt.ArrayLike, rotation: npt.ArrayLike) -
 
 
 def along_axes(slopes: npt.ArrayLike, jacobian: npt.ArrayLike) -> Array:
-    """∂f/∂ξ = J⁻ᵀ ∂f/∂q: slopes (..., k) along parameters become slopes along the body's axes (12), (16)."""
+    """Turn slopes (..., k) along parameters into slopes along the body's axes, ∂f/∂ξ = J⁻ᵀ ∂f/∂q (12), (16)."""
     J, g = np.asarray(jacobian, dtype=float), np.asarray(slopes, dtype=float)
     if J.shape[-1] == J.shape[-2]:
         return np.asarray(np.linalg.solve(np.swapaxes(J, -1, -2), g[..., None])[..., 0])
@@ -117,7 +132,9 @@ def along_axes(slopes: npt.ArrayLike, jacobian: npt.ArrayLike) -> Array:
 
 
 def rotation_derivatives(f: Callable[[Mat3], Scalar], rotation: npt.ArrayLike) -> Array:
-    """∂f/∂ξ_i, i = 1 … 3 (12), (..., 3): how f changes as the rotation R becomes R exp(ε Ẽ_i). Exact, by tracing f.
+    """The derivatives ∂f/∂ξ_i, i = 1 … 3, of a function of a rotation along turns about the body's axes (12): (..., 3).
+
+    They say how f changes as R (..., 3, 3) becomes R exp(ε Ẽ_i), and are exact, by tracing f.
 
     `f` takes a :class:`~catena.spatial.Mat3` and must compute with its entries by arithmetic and :mod:`catena.scalars`.
     """
@@ -127,7 +144,11 @@ def rotation_derivatives(f: Callable[[Mat3], Scalar], rotation: npt.ArrayLike) -
 
 
 def motion_derivatives(f: Callable[[Mat3, Vec3], Scalar], rotation: npt.ArrayLike, position: npt.ArrayLike) -> Array:
-    """∂f/∂ξ̃_i, i = 1 … 6 (16), (17), (..., 6): along turns about, then shifts along, the body's own axes."""
+    """The derivatives ∂f/∂ξ̃_i, i = 1 … 6, of a function of a motion (16), (17): (..., 6).
+
+    First along turns about, then along shifts along the body's own axes. `f` takes a :class:`~catena.spatial.Mat3` and
+    a :class:`~catena.spatial.Vec3`, as in :func:`rotation_derivatives`.
+    """
     R, b = np.broadcast_arrays(_matrix(rotation), _last("position", position, 3)[..., None])
     b = b[..., 0]
     slopes = _slopes(_of_motion, f, np.concatenate([R.reshape(*R.shape[:-2], 9), b], axis=-1))

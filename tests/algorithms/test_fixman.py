@@ -177,10 +177,10 @@ def test_sweeps_are_the_pipeline_13_on_the_blocks(seed, rng) -> None:
 
 def test_lost_digits_are_warned_of() -> None:
     straight = catena.rod_chain(3000, axes="z", radius=0.1)
-    with pytest.warns(fixman_method.PrecisionWarning, match="relative error"):
+    with pytest.warns(catena.PrecisionWarning, match="relative error"):
         found = fixman_method.log_determinant(straight, np.zeros(3000))
     assert found == pytest.approx(float(straight.mass_matrix(np.zeros(3000)).logdet()), rel=1e-4)
-    solution = fixman_method.fixman_solution(straight, np.zeros(3000), np.ones(3000))
+    solution = catena.fixman.solve_with_error(straight, np.zeros(3000), np.ones(3000))
     assert 1e-9 < solution.log_determinant_error < 1e-4
     assert solution.error < 1e-10
 
@@ -195,7 +195,7 @@ def test_estimated_errors_are_not_too_small(n, straight, axes) -> None:
     values = {"q": q, "v": np.zeros(n), "tau": b}
     wide = {name: x.astype(np.longdouble) for name, x in values.items()}
     (exact,) = engine.evaluate(robot.tree, FORWARD_DYNAMICS["fd4"], wide, np.longdouble).values()
-    solution = fixman_method.fixman_solution(robot, q, b)
+    solution = catena.fixman.solve_with_error(robot, q, b)
     true = relative(solution.x, exact.astype(np.longdouble))
     assert true / 3 < solution.error < 100 * true + 1e-14
 

@@ -35,6 +35,7 @@ def test_warnings_are_shown() -> None:
     text = robots.path("two_link_arm").read_text().replace("<limit", "<nolimit")
     shown = run("info", "-", stdin=text)
     assert shown.exit_code == 0
+    assert shown.output.count("revolute joints without a <limit>") == 1
     assert "warning: revolute joints without a <limit>" in shown.output
 
 

@@ -9,7 +9,8 @@ import pytest
 
 import catena
 from catena.algorithms.pieces import functions, solved_for
-from catena.fixman.parallel_chain import ports_of, solve_in_pieces
+from catena.fixman import solve_in_pieces
+from catena.fixman.parallel_chain import ports_of
 from catena.fixman.pattern import part_of, pattern_of
 from catena.functions.linkwise import evaluate
 

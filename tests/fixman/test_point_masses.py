@@ -9,10 +9,9 @@ from scipy.integrate import quad
 
 import catena
 from catena.algorithms import innovations, point_mass
+from catena.fixman import Family, partition, planar_blocks
 from catena.fixman import method as fixman_method
 from catena.fixman.internal_coordinates import angle, distance, torsion, turn
-from catena.fixman.partition import Family, partition
-from catena.fixman.planar_point_masses import planar_blocks
 from catena.functions import engine
 from catena.functions.catalogue import FORWARD_DYNAMICS
 from catena.model.lowering.lowered import lower

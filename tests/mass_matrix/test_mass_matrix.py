@@ -249,6 +249,7 @@ ixy="0" ixz="0" iyz="0"/></inertial></link><link name="c"/>
 </robot>"""
 
 
+@pytest.mark.filterwarnings("ignore::catena.ModelWarning")
 @pytest.mark.parametrize("question", ["logdet", "inv", "factors", "inv_diagonal", "condition_estimate"])
 def test_a_link_that_nothing_holds_is_named(question: str) -> None:
     M = catena.load(LOOSE).mass_matrix(np.zeros(2))

@@ -214,6 +214,7 @@ def test_an_error_among_many_is_found_quickly_and_named() -> None:
     assert caught.value.link == "culprit"
 
 
+@pytest.mark.filterwarnings("ignore::catena.ModelWarning")
 @pytest.mark.parametrize("base", ["fixed", "floating"])
 def test_every_example_robot_loads(example_urdfs: list[Any], base: Any) -> None:
     """Faults of real files are warnings; the one file without links is refused."""

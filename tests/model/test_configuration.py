@@ -55,8 +55,8 @@ def test_limits_are_kept() -> None:
         .build()
     )
     q = robot.random_configuration(0, 1000)
-    assert (q >= robot.tree.lower).all()
-    assert (q <= robot.tree.upper).all()
+    assert (q >= robot.lower).all()
+    assert (q <= robot.upper).all()
     np.testing.assert_allclose(q.min(axis=0), [-0.2, 3], atol=0.01)
 
 

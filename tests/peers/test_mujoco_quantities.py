@@ -166,7 +166,7 @@ def test_methods_of_robot() -> None:
     M = state.T.T @ state.M @ state.T
     close(robot.mass_matrix(q).dense(), M)
     close(robot.mass_matrix(q).logdet(), np.linalg.slogdet(M)[1])
-    losses = robot.tree.damping * v + robot.tree.friction * np.sign(v)
+    losses = robot.damping * v + robot.friction * np.sign(v)
     close(robot.inverse_dynamics(q, v, a, joint_losses=True), M @ a + state.bias() + losses)
     close(robot.forward_dynamics(q, v, M @ a + state.bias()), a)
     close(robot.momentum(q, v), state.momentum())

@@ -60,7 +60,7 @@ def test_generalized_inertia_matrix(robot: catena.Robot, rng: np.random.Generato
     for i in range(n):
         generalized[6 * i : 6 * i + 6, 6 * i : 6 * i + 6] = noc.M[i]
     T = noc.dense()
-    assert relative(T.T @ generalized @ T + np.diag(robot.tree.armature), expected) < TOLERANCE
+    assert relative(T.T @ generalized @ T + np.diag(robot.armature), expected) < TOLERANCE
     assert relative(noc.mass_matrix(), expected) < TOLERANCE
     blocks = noc.T_l.T @ generalized @ noc.T_l
     for i in range(n):

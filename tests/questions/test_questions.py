@@ -180,7 +180,7 @@ def test_out_and_float32(tree: catena.Robot) -> None:
 def test_joint_losses() -> None:
     robot = catena.load(robots.path("crane"))
     q, v, a = state(robot)
-    losses = robot.tree.damping * v + robot.tree.friction * np.sign(v)
+    losses = robot.damping * v + robot.friction * np.sign(v)
     close(robot.inverse_dynamics(q, v, a, joint_losses=True), robot.inverse_dynamics(q, v, a) + losses)
     close(robot.joint_losses(v), losses)
     with pytest.raises(ShapeError, match="v must have shape"):

@@ -1,4 +1,4 @@
-"""Distances, angles and torsions of points, over any scalar: coordinates for :func:`catena.partition`.
+"""Distances, angles and torsions of points, over any scalar: coordinates for :func:`catena.fixman.partition`.
 
 Points are :class:`~catena.spatial.Vec3`. Angles come from :func:`atan2` of a sine and a cosine, so neither they nor
 their derivatives lose digits near a right angle; where a coordinate is truly singular (a torsion about three points in

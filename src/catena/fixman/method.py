@@ -6,13 +6,13 @@ matrices. A link without inertia of its own, in a robot of neither form, is an e
 
 from __future__ import annotations
 
-import warnings
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from catena.algorithms import determinant, fixman, fixman_determinant, innovations, point_mass
+from catena.errors import PrecisionWarning, warn
 from catena.fixman.point_mass_form import Polymer, is_planar, is_polymer
 from catena.functions.asking import ask, delivered
 from catena.functions.catalogue import BIAS, MASS_MATRIX_TIMES
@@ -32,10 +32,6 @@ TRUSTED = 1e-9
 
 _ROUNDINGS = 16
 """No result of many operations is claimed to be more exact than this many units in the last place."""
-
-
-class PrecisionWarning(UserWarning):
-    """A result that has lost digits; the message says how many are left and which method keeps them."""
 
 
 class Form(NamedTuple):
@@ -144,8 +140,13 @@ def log_determinant(
     return value if out is None else delivered(np.asarray(value), out)
 
 
-def fixman_solution(robot: Robot, q: npt.ArrayLike, b: npt.ArrayLike) -> Solution:
-    """M⁻¹ b and log det M together with estimates of their relative errors, whatever the number of links."""
+def solve_with_error(robot: Robot, q: npt.ArrayLike, b: npt.ArrayLike) -> Solution:
+    """Solve M(q) x = b by Fixman's partition, with log det M and an estimate of the relative error of both.
+
+    `q` is (..., nq), `b` is (..., nv) in N m or N; they broadcast. The result is a :class:`Solution`. The estimates are
+    made for any number of links, at the price of a second solution by the articulated recursion and one step of
+    refinement. O(n). Raises SingularError, which names it, for a link without mass.
+    """
     x, error = _solved(robot, q, b, np.float64, None, check=True)
     value = _log_determinant(robot, q, np.float64, None)
     return Solution(x, value, error, _distance(value, ask(robot, determinant.LOG_DETERMINANT, q)))
@@ -212,9 +213,8 @@ def _distance(a: Any, b: Any) -> float:
 
 
 def _warn(what: str, error: float) -> None:
-    warnings.warn(
+    warn(
         f"{what} by Fixman's partition has a relative error of about {error:.0e}: cond(Hᵇᵇ) grows as n⁴ on straight "
         f"chains with parallel axes; method='innovations' keeps its digits",
         PrecisionWarning,
-        stacklevel=3,
     )

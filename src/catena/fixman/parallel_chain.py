@@ -41,9 +41,15 @@ _PARTS = 12
 
 
 def solve_in_pieces(robot: Robot, q: npt.ArrayLike, b: npt.ArrayLike, pieces: int | None = None) -> Array:
-    """M⁻¹ b (nv,) for one configuration q (nq,) of a serial chain that repeats itself. O(n) work, O(n / pieces) steps.
+    """Solve M(q) x = b for one long serial chain, cut into pieces that share lanes and threads.
 
-    `pieces`, unless given, is 1 for chains that are too short to gain by more.
+        chain = catena.rod_chain(100_000, radius=0.1)
+        x = catena.fixman.solve_in_pieces(chain, q, b)
+
+    `q` is one configuration (nq,), `b` is (nv,) in N m or N. The chain must repeat a pattern of at most twelve links,
+    as uniform chains do; others raise UnsupportedError. `pieces` is their number; unless given, it is chosen by the
+    length of the chain, and is 1 for chains too short to gain by more. Returns x (nv,). Cost: O(n) operations, of which
+    O(n / pieces) are one after the other.
     """
     chain = _Chain.of(robot)
     configuration, right = np.asarray(q, dtype=float), np.asarray(b, dtype=float)

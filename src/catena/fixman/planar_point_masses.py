@@ -90,7 +90,14 @@ class PlanarBlocks:
 
 
 def planar_blocks(theta: npt.ArrayLike, lengths: npt.ArrayLike, masses: npt.ArrayLike) -> PlanarBlocks:
-    """The blocks (23) of a chain with joint angles theta (n,); its base does not move: sums start at l = 1."""
+    """The blocks of the inverse mass matrix of a planar chain of point masses whose lengths are free to change (23).
+
+        x = catena.fixman.planar_blocks(theta, lengths, masses).solve(tau).x  # accelerations of catena.planar_chain
+
+    `theta` (n,) are the joint angles, rad; `lengths` (m) and `masses` (kg) are (n,) or one number for all. The base
+    does not move: sums start at l = 1. Returns :class:`PlanarBlocks`, which solves and gives the determinant by
+    Fixman's theorem in O(n). Cost: O(n).
+    """
     angle = np.asarray(theta, dtype=float)
     if angle.ndim != 1:
         raise ShapeError(f"theta: expected one angle for each link, found shape {angle.shape}")

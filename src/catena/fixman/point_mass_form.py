@@ -21,7 +21,7 @@ from catena.model.joints import Continuous, Revolute, Universal
 from catena.model.tree import Tree
 
 if TYPE_CHECKING:
-    from catena.fixman.partition import Blocks, Partition
+    from catena.fixman.point_masses import Blocks, Partition
     from catena.robot import Robot
 
 Array = npt.NDArray[Any]
@@ -74,7 +74,7 @@ class Polymer:
     """
 
     def __init__(self, robot: Robot) -> None:
-        from catena.fixman.partition import Family, partition  # brings in SciPy
+        from catena.fixman.point_masses import Family, partition  # brings in SciPy
 
         self.robot = robot
         tree = robot.tree

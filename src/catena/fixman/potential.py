@@ -21,16 +21,20 @@ Array = npt.NDArray[Any]
 
 
 class FixmanPotential(NamedTuple):
-    """The potential (...), in the unit of kT, and the torque −∂U/∂q (..., nv) along the joint velocities."""
+    """Fixman's potential (...), in the unit of kT, and the torque −∂U/∂q (..., nv) along the joint velocities."""
 
     potential: Any
     torque: Array
 
 
 def fixman_potential(robot: Robot, q: npt.ArrayLike, kT: npt.ArrayLike = 1.0) -> FixmanPotential:
-    """U = ½ kT log det M(q) and the torque −∂U/∂q to add to the joints. `kT` in joules, a number or one per sample.
+    """Fixman's potential U = ½ kT log det M(q) of a robot, and the torque −∂U/∂q to add to its joints.
 
-    log det M depends on the units of mass and length by a constant, which moves U but not the torque.
+        potential, torque = catena.fixman_potential(molecule, q, kT=4.1e-21)
+
+    It makes a mechanism with rigid bonds visit configurations as often as one with stiff springs would. `q` is
+    (..., nq); `kT` is in joules, a number or one for each sample. Returns a :class:`FixmanPotential`. The value of
+    log det M depends on the units of mass and length by a constant, which moves U but not the torque. O(n).
     """
     half = 0.5 * np.asarray(kT, dtype=float)
     value, gradient = ask(robot, LOG_DETERMINANT_GRADIENT, q)

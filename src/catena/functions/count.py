@@ -26,11 +26,14 @@ if TYPE_CHECKING:
 
 
 def count(robot: Robot, function: str | Function = "forward_dynamics", *, fused: bool = False) -> Count:
-    """The operations that one evaluation takes for this robot, its numbers folded in as in an unrolled kernel.
+    """Count the arithmetic operations that one evaluation of a function takes for a robot.
 
-    `function` is a name in `catena.functions.catalogue.FUNCTIONS`, such as "forward_dynamics/udu". Forward dynamics
-    includes the bias torques, gravity and the sines and cosines of the joints' angles; there are no external wrenches.
-    With `fused`, products and sums are counted as the fused multiply-adds that the kernels run. Cost: O(n) time and
+        catena.count(robot, "forward_dynamics/udu").total
+
+    The numbers of the robot are folded in, as in its straight-line machine code. `function` is a name in
+    `catena.functions.catalogue.FUNCTIONS`, or a Function of your own. Forward dynamics includes the bias torques,
+    gravity and the sines and cosines of the joints' angles; there are no external wrenches. With `fused=True`, products
+    and sums are counted as the fused multiply-adds that the machine code runs. Returns a `Count`. Cost: O(n) time and
     memory (O(n³) where a whole matrix is made).
     """
     chosen = function_named(function) if isinstance(function, str) else function

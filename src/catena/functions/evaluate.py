@@ -19,13 +19,15 @@ if TYPE_CHECKING:
 
 
 def evaluate(robot: Robot, function: str, *arrays: npt.ArrayLike, scalar: Callable[[float], Scalar] = float) -> Any:
-    """What `function` gives for one state, computed link by link with the scalars that `scalar` makes of numbers.
+    """Evaluate a function of a robot at one state with scalars of any kind, such as numbers of 50 digits.
 
         catena.evaluate(robot, "forward_dynamics", q, v, tau, scalar=mpmath.mpf)
 
-    The source is the one that the kernels are made of. `function` is a name in `catena.functions.catalogue.FUNCTIONS`,
-    such as "inverse_dynamics", "mass_matrix" or "forward_dynamics/fd2"; optional arrays, such as wrenches, come last.
-    Returns an array of these scalars (dtype object, or float64 for floats), or a tuple of them. Cost: Python's, O(n).
+    The source is the one that the machine code is made of, here run by Python link by link. `function` is a name in
+    `catena.functions.catalogue.FUNCTIONS`, such as "inverse_dynamics", "mass_matrix" or "forward_dynamics/fd2".
+    `arrays` are its arguments for one sample, q (nq,), v (nv,) and so on; optional ones, such as wrenches, come last.
+    `scalar` makes scalars of numbers. Returns an array of these scalars (dtype object, or float64 for floats), or a
+    tuple of arrays. Cost: O(n) operations, at Python's speed.
     """
     chosen = function_named(function)
     names = list(chosen.inputs)

@@ -28,10 +28,14 @@ TETRAHEDRAL = float(np.arccos(-1 / 3))
 def planar_chain(
     lengths: npt.ArrayLike, masses: npt.ArrayLike, *, gravity: npt.ArrayLike = GRAVITY, name: str = "planar_chain"
 ) -> Tree:
-    """Lee and Chirikjian's chain: revolute joints about z, a point mass at the far end of each massless link.
+    """Make a planar chain of point masses: massless links on revolute joints about z (Lee & Chirikjian 2005).
 
-    Link i lies along its own x, `lengths[i]` m long, with `masses[i]` kg at the end; a single number serves all links.
-    The chain moves in the xy plane, so gravity matters only if it is given a part in it. Cost: O(n), arrays only.
+        chain = catena.planar_chain(np.ones(5), 0.2)
+
+    Link i lies along its own x axis, `lengths[i]` (m) long, with a point mass of `masses[i]` (kg) at its far end. Both
+    are of shape (n,), or one of them is a single number that serves all links. `gravity` (3 numbers, m/s², in the
+    base's frame) acts along -z unless given, across the plane in which the chain moves. Links are called "link1", ...,
+    joints "joint1", .... Returns the robot. Cost: O(n) time, a few arrays of memory.
     """
     length, mass = together(lengths=lengths, masses=masses)
     require(length > 0, length, "lengths", "above zero")
@@ -52,11 +56,16 @@ def rod_chain(
     gravity: npt.ArrayLike = GRAVITY,
     name: str = "rod_chain",
 ) -> Tree:
-    """n uniform round rods in space, each along its own x, joined end to end by revolute joints.
+    """Make a serial chain of n uniform round rods in space, joined end to end by revolute joints.
 
-    `length` (m), `mass` (kg) and `radius` (m) are one number or one per rod. `axes` are the joints' axes, repeated
-    along the chain: letters such as "zy", or 3-vectors, in the rod's frame; alternating z and y unless given.
-    Cost: O(n), arrays only.
+        snake = catena.rod_chain(1000, length=0.1, mass=0.2, radius=0.02)
+        flat = catena.rod_chain(10, axes="y")  # swings in a vertical plane
+
+    Each rod lies along its own x axis. `length` (m), `mass` (kg) and `radius` (m) are single numbers or of shape (n,);
+    a radius of zero makes thin rods. `axes` are the joints' axes in the rod's frame, repeated along the chain: letters
+    such as "zy", or vectors of 3 numbers; z and y in turn unless given. `gravity` is 3 numbers in the base's frame,
+    m/s². Links are called "link1", ..., joints "joint1", .... Returns the robot. Cost: O(n) time, a few arrays of
+    memory: a million links take a fraction of a second.
     """
     n = count(n)
     length, mass, radius = together(n, length=length, mass=mass, radius=radius)
@@ -92,16 +101,21 @@ def point_mass_chain(
     gravity: npt.ArrayLike = (0.0, 0.0, 0.0),
     name: str = "point_mass_chain",
 ) -> Tree:
-    """A polymer's backbone: point masses (atoms) joined by bonds of fixed length.
+    """Make the backbone of a polymer in space: point masses (atoms) joined by bonds of fixed length.
 
-    `bonds` are n lengths, `angles` the angles between successive bonds (π: straight on), `torsions` the torsions at
-    joint zero (π: trans); coordinates are added to those. Joint k turns all beyond a bond about it ("torsions":
-    revolute joints), and may also bend the next angle ("torsions+angles": universal joints, q = (torsion, bend)).
+        alkane = catena.point_mass_chain(np.full(20, 1.53), 14.0)  # torsions move, bonds and angles are rigid
 
-    `base="fixed"`: n `masses`, one at the end of each bond, and n angles and torsions, the first ones measured from the
-    base's x axis, as if a bond came in along it. `base="floating"`: n + 1 masses, n - 1 angles and n - 2 torsions; the
-    first three atoms move freely as one body, as fewer could not be told from a torsion. One number serves all.
-    No gravity unless given. Cost: O(n), arrays only.
+    `bonds` are n lengths, `angles` (rad) those between successive bonds (π: straight on), `torsions` (rad) the torsions
+    at joint zero (π: trans), to which the joint coordinates are added. Joint k turns all beyond a bond about it
+    (`coordinates="torsions"`: revolute joints), and may also bend the next angle (`"torsions+angles"`: universal
+    joints, two coordinates each, torsion and bend).
+
+    With `base="fixed"` there are n `masses`, one at the end of each bond, and n angles and torsions, the first ones
+    measured from the base's x axis, as if a bond came in along it. With `base="floating"` there are n + 1 masses, n - 1
+    angles and n - 2 torsions, and the first three atoms move freely as one body, as fewer could not be told from a
+    torsion. A single number serves all bonds, masses, angles or torsions (`bonds` must say how many there are). Units
+    of length and mass are SI or any others that go together. No gravity unless given (3 numbers, base's frame).
+    Returns the robot. Cost: O(n) time, a few arrays of memory.
     """
     if coordinates not in ("torsions", "torsions+angles"):
         raise ModelError(f"coordinates: expected 'torsions' or 'torsions+angles', found {coordinates!r}")

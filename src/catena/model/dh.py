@@ -39,15 +39,24 @@ def from_dh(
     gravity: npt.ArrayLike = (0.0, 0.0, -9.81),
     name: str = "dh_robot",
 ) -> Tree:
-    """A serial robot; `a`, `alpha`, `d`, `theta` have one entry per joint, a single number serves all.
+    """Make a serial robot from its Denavit-Hartenberg parameters, in the standard or the modified convention.
 
-    Standard: T(i-1, i) = Rz(θ) Tz(d) Tx(a) Rx(α), joint i on the z axis of frame i - 1. Modified (Craig): T(i-1, i) =
-    Rx(α) Tx(a) Rz(θ) Tz(d), where row i has Craig's a(i-1) and α(i-1), joint i on the z axis of frame i. The joint's
-    coordinate is added to θ, or to d (`types` "prismatic"), so θ and d are what holds at joint zero.
+        arm = catena.from_dh(a=[0, 0.4, 0.3], alpha=[np.pi / 2, 0, 0], d=[0.3, 0, 0], masses=[3, 2, 1])
 
-    In DH frame i: `masses` (kg), `coms` (m, one or (n, 3)), `inertias` (kg m² about the com, one 3x3 or (n, 3, 3);
-    those of a solid ball of 5 cm unless given). Link i is "link{i}" and DH frame i is the frame "dh{i}" on it: the
-    link's own frame in the modified convention, at its far end in the standard one.
+    `a` (m), `alpha` (rad), `d` (m) and `theta` (rad) have one entry for each joint; a single number serves all.
+
+    - `convention="standard"`: T(i-1, i) = Rz(θ) Tz(d) Tx(a) Rx(α), joint i on the z axis of frame i - 1.
+    - `convention="modified"` (Craig): T(i-1, i) = Rx(α) Tx(a) Rz(θ) Tz(d), where row i has Craig's a(i-1) and α(i-1),
+      joint i on the z axis of frame i.
+
+    `types` is "revolute", "continuous" or "prismatic", one for all or one each. The joint's coordinate is added to θ,
+    or to d for a prismatic one, so θ and d are what holds at joint zero. In DH frame i: `masses` (kg), `coms` (m, one
+    or (n, 3)), `inertias` (kg m² about the centre of mass, one 3x3 or (n, 3, 3); those of a solid ball of 5 cm unless
+    given). `lower` and `upper` (rad or m) have one limit, or None, for each joint; `armatures` (kg m² or kg) are the
+    drives' inertias at the joints; `gravity` is 3 numbers in the base's frame, m/s².
+
+    Link i is "link{i}" and DH frame i is the frame "dh{i}" on it: the link's own frame in the modified convention, at
+    its far end in the standard one. Returns the robot. Cost: O(n).
     """
     if convention not in ("standard", "modified"):
         raise ModelError(f"convention: expected 'standard' or 'modified', found {convention!r}")

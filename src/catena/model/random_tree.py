@@ -32,12 +32,16 @@ def random_tree(
     gravity: npt.ArrayLike = (0.0, 0.0, -9.81),
     name: str = "random_tree",
 ) -> Tree:
-    """n random links on random joints out of `joint_types`; the same seed gives the same tree.
+    """Make a random robot of n links for tests and benchmarks; the same seed gives the same robot.
 
-    `branching` is the probability that a link hangs on a random earlier one instead of on its predecessor: 0 makes a
-    chain, 1 a bush. Links measure decimetres and weigh about a kilogram; each inertia is that of some cloud of mass, so
-    it is positive definite and obeys the triangle inequality. Unlimited, without friction. With `base="floating"` the
-    first joint is a free one, "root_joint". Cost: O(n), arrays only.
+        robot = catena.random_tree(0, 20, joint_types=["revolute", "prismatic"], branching=0.5)
+
+    `seed` is a number or a NumPy generator. Each joint is of a type drawn from `joint_types` (one name or several; all
+    moving types but the free one unless given). `branching` is the probability that a link hangs on a random earlier
+    one instead of on its predecessor: 0 makes a chain, 1 a bush. Links measure decimetres and weigh about a kilogram;
+    each inertia is that of some cloud of mass, so it is positive definite and obeys the triangle inequality. Joints
+    have no limits and no friction. With `base="floating"` the first joint is a free one, "root_joint". `gravity` is 3
+    numbers in the base's frame, m/s². Returns the robot. Cost: O(n) time, a few arrays of memory.
     """
     n, kinds = count(n), _codes(joint_types)
     if not 0 <= branching <= 1:

@@ -51,7 +51,7 @@ class LinkView(_Row):
 
     @property
     def parent(self) -> str:
-        """Name of the link it hangs on, or of the base."""
+        """The name of the link that it hangs on, or of the base."""
         above = int(self._tree.parent[self.index])
         return self._tree.link_names[above] if above >= 0 else self._tree.base_name
 
@@ -62,17 +62,17 @@ class LinkView(_Row):
 
     @property
     def mass(self) -> float:
-        """Mass in kg."""
+        """The mass of the link, kg."""
         return float(self._tree.mass[self.index])
 
     @property
     def com(self) -> Array:
-        """Centre of mass in the link's frame, m."""
+        """The centre of mass in the link's frame, (3,), m."""
         return np.asarray(self._tree.com[self.index])
 
     @property
     def inertia(self) -> Array:
-        """Inertia about the centre of mass in the link's axes, 3x3, kg m²."""
+        """The inertia about the centre of mass in the link's axes, (3, 3), kg m²."""
         return np.asarray(self._tree.inertia[self.index])
 
     def __repr__(self) -> str:
@@ -91,22 +91,22 @@ class JointView(_Row):
 
     @property
     def type(self) -> str:
-        """Its type: "revolute", "prismatic", ..."""
+        """The type of the joint: "revolute", "prismatic", "free" and so on."""
         return str(JOINT_TYPES[self._tree.kind[self.index]].name)
 
     @property
     def parent(self) -> str:
-        """Name of the link or base that carries the joint."""
+        """The name of the link, or of the base, that carries the joint."""
         return LinkView(self._tree, self.index).parent
 
     @property
     def child(self) -> str:
-        """Name of the link that the joint carries."""
+        """The name of the link that the joint carries."""
         return self._tree.link_names[self.index]
 
     @property
     def axis(self) -> Array | None:
-        """Unit vector in the child's frame along or about which it moves (planar: the normal), or None."""
+        """The unit vector in the child's frame along or about which the joint moves (planar: the normal), or None."""
         return None if self.type in _UNDIRECTED else np.asarray(self._tree.joint_rotation[self.index, :, 2])
 
     @property
@@ -116,67 +116,67 @@ class JointView(_Row):
 
     @property
     def pitch(self) -> float:
-        """Metres per radian of a helical joint, else 0."""
+        """The pitch of a helical joint, m/rad; 0 for others."""
         return float(self._tree.pitch[self.index])
 
     @property
     def rotation(self) -> Array:
-        """Orientation of the child's frame in the parent's at joint zero, 3x3."""
+        """The orientation of the child's frame in the parent's at joint zero, (3, 3)."""
         return np.asarray(self._tree.placement_rotation[self.index])
 
     @property
     def position(self) -> Array:
-        """Origin of the child's frame in the parent's at joint zero, m."""
+        """The origin of the child's frame in the parent's at joint zero, (3,), m."""
         return np.asarray(self._tree.placement_position[self.index])
 
     @property
     def q_slice(self) -> slice:
-        """Where its coordinates are in q."""
+        """The place of the joint's coordinates in q."""
         return slice(*map(int, self._tree.q_start[self.index : self.index + 2]))
 
     @property
     def v_slice(self) -> slice:
-        """Where its speeds are in v."""
+        """The place of the joint's speeds in v."""
         return slice(*map(int, self._tree.v_start[self.index : self.index + 2]))
 
     @property
     def lower(self) -> Any:
-        """Smallest coordinate allowed, -inf if unlimited."""
+        """The lower limit of the coordinate, rad or m; -inf if there is none."""
         return _plain(self._tree.lower[self.q_slice])
 
     @property
     def upper(self) -> Any:
-        """Largest coordinate allowed, inf if unlimited."""
+        """The upper limit of the coordinate, rad or m; inf if there is none."""
         return _plain(self._tree.upper[self.q_slice])
 
     @property
     def limits(self) -> tuple[Any, Any]:
-        """(lower, upper)."""
+        """The pair of limits (lower, upper)."""
         return self.lower, self.upper
 
     @property
     def velocity_limit(self) -> Any:
-        """Largest speed allowed, inf if unlimited."""
+        """The largest speed allowed, rad/s or m/s; inf if there is no limit."""
         return _plain(self._tree.velocity_limit[self.v_slice])
 
     @property
     def effort_limit(self) -> Any:
-        """Largest force or torque allowed, inf if unlimited."""
+        """The largest torque or force allowed, N m or N; inf if there is no limit."""
         return _plain(self._tree.effort_limit[self.v_slice])
 
     @property
     def damping(self) -> Any:
-        """Viscous damping, N m s/rad or N s/m."""
+        """The viscous damping, N m s/rad or N s/m."""
         return _plain(self._tree.damping[self.v_slice])
 
     @property
     def friction(self) -> Any:
-        """Dry friction, N m or N."""
+        """The dry (Coulomb) friction, N m or N."""
         return _plain(self._tree.friction[self.v_slice])
 
     @property
     def armature(self) -> Any:
-        """Inertia of the drive seen at the joint, kg m² or kg."""
+        """The inertia of the drive as felt at the joint, kg m² or kg."""
         return _plain(self._tree.armature[self.v_slice])
 
     def __repr__(self) -> str:

@@ -10,24 +10,22 @@ Vectors are flat NumPy arrays; see :class:`Operators` for the spaces they belong
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from catena.later import imported_later
 
 if TYPE_CHECKING:
-    from catena.operators.algebra import Operators as Operators
-    from catena.operators.checking import Verification as Verification
-    from catena.operators.checking import verify as verify
-    from catena.operators.expression import Operator as Operator
+    from catena.operators.algebra import Operators
+    from catena.operators.checking import Verification, verify
+    from catena.operators.expression import Operator
 
-_HOMES = {"Operator": "expression", "Operators": "algebra", "Verification": "checking", "verify": "checking"}
+__all__ = ["Operator", "Operators", "Verification", "verify"]
 
-
-def __getattr__(name: str) -> Any:
-    """Import what is asked for only then: SciPy's sparse matrices take longer to load than the rest of the package."""
-    if name in _HOMES:
-        return getattr(import_module(f"catena.operators.{_HOMES[name]}"), name)
-    raise AttributeError(f"module 'catena.operators' has no attribute {name!r}")
+__getattr__ = imported_later(  # SciPy's sparse matrices take longer to load than the rest of the package
+    __name__,
+    {"Operator": "expression", "Operators": "algebra", "Verification": "checking", "verify": "checking"},
+)
 
 
 def __dir__() -> list[str]:
-    return sorted(_HOMES)
+    return sorted(__all__)

@@ -18,12 +18,17 @@ if TYPE_CHECKING:
 
 
 class HasOperators:
-    """The spatial operator algebra."""
+    """The part of Robot that gives the operators of the spatial operator algebra."""
 
     def operators(self, q: npt.ArrayLike, tips: LinkLike | Sequence[LinkLike] | None = None) -> Operators:
-        """The operators φ, H, M, P, D, … at one configuration q (nq,), as lazy objects: see :mod:`catena.operators`.
+        """The spatial operators φ, H, M, P, D, … of Rodriguez & Kreutz at one configuration, as lazy objects.
 
-        `tips` are the links or frames whose wrenches B brings in; unless given, the links that carry no other.
+            o = robot.operators(q)
+            o.H @ (o.phi @ (o.M @ (o.phi.T @ (o.H.T @ a))))  # the mass matrix times a, without rotors, in O(n)
+
+        `q` is one configuration (nq,). `tips` are the links or frames whose wrenches B brings in; unless given, the
+        links that carry no other. Returns :class:`catena.operators.Operators`, which combine with `@`, `+`, `.T` and
+        `.inv`. Applying one to a vector costs O(n).
         """
         from catena.operators.algebra import Operators
 

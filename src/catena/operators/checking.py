@@ -25,7 +25,7 @@ LARGEST = 3000
 
 @dataclass(frozen=True)
 class Verification:
-    """What came of checking an identity. Errors are relative to the largest number on either side."""
+    """The result of checking an identity; errors are relative to the largest number on either side."""
 
     identity: str
     applied: float
@@ -63,12 +63,14 @@ def verify(
     seed: int | np.random.Generator = 0,
     tolerance: float = 1e-12,
 ) -> Verification:
-    """Try an identity, given as a function from operators to sides that should be equal, on random configurations.
+    """Check an identity between spatial operators numerically, on random configurations of a robot.
 
         verify(lambda o: (o.phi, o.psi @ (o.I + o.S @ o.L @ o.H @ o.phi)), robot)
 
-    Cost: O(n) for each configuration, and O(n²) for the whole matrices, which mechanisms with more than a few hundred
-    links do without.
+    `identity` takes the operators and returns two or more sides that should be equal. `samples` configurations are
+    drawn with `seed`; `tolerance` is relative to the largest number. Returns a :class:`Verification`, which is true
+    where the identity holds. Cost: O(n) for each configuration, and O(n²) for the whole matrices, which mechanisms with
+    more than a few hundred links do without.
     """
     rng = np.random.default_rng(seed)
     applied, dense, text = [], [], ""

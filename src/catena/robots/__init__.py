@@ -18,12 +18,17 @@ _HERE = Path(__file__).parent
 
 
 def names() -> tuple[str, ...]:
-    """The models that come with Catena."""
+    """The names of the models that come with Catena."""
     return tuple(sorted(file.stem for file in _HERE.iterdir() if file.suffix in (".urdf", ".xml")))
 
 
 def path(name: str) -> Path:
-    """The file of the model called `name`. Raises UnknownNameError, which lists near misses."""
+    """The path of the file of the model called `name`, for `catena.load`.
+
+        robot = catena.load(catena.robots.path("quadruped"), base="floating")
+
+    Raises UnknownNameError, which lists near misses.
+    """
     for suffix in (".urdf", ".xml"):
         if name in names() and (_HERE / (name + suffix)).is_file():
             return _HERE / (name + suffix)

@@ -1,4 +1,4 @@
-"""What can be asked for in symbols, and the question itself: `catena.symbols`."""
+"""What can be asked for in symbols, and the question itself: `catena.symbolic`."""
 
 from __future__ import annotations
 
@@ -91,15 +91,18 @@ FORWARD_DYNAMICS = "forward_dynamics"
 
 
 def symbolic(robot: Robot, what: str = "mass_matrix") -> Symbolic:
-    """The dynamics of a robot in symbols: masses m_i, mass centres c_i, inertias I_i, lengths l_i, coordinates q_i.
+    """Derive the equations of motion of a robot in symbols, as SymPy expressions.
+
+        catena.symbolic(arm, "mass_matrix").matrix
 
     `what` is one of "mass_matrix"; "udu", its factors U and D with the pivots of D named mhat_i; "gravity", "coriolis"
     and "bias" torques; "inverse_dynamics"; "forward_dynamics"; "composite_bodies" and "articulated_bodies", the papers'
     M̃_i and M̂_i about the origins of the joints' frames.
 
-    Every nonzero number of the robot becomes a letter, listed in `parameters` of the result with its value and meaning;
-    zeros and right angles stay what they are, so a planar arm stays planar. Made for arms of a few links: the
-    expressions of a general arm grow exponentially with its length.
+    Symbols are masses m_i, centres of mass c_i, inertias I_i, lengths l_i and coordinates q_i: every nonzero number of
+    the robot becomes a letter, listed in `parameters` of the result with its value and meaning; zeros and right angles
+    stay what they are, so a planar arm stays planar. Returns a `Symbolic`. Needs SymPy, the extra `catena[symbolic]`.
+    Made for arms of a few links: the expressions of a general arm grow exponentially with its length.
     """
     if what not in WHAT and what != FORWARD_DYNAMICS:
         raise UnknownNameError.among("symbolic expression", what, [*WHAT, FORWARD_DYNAMICS])

@@ -12,7 +12,7 @@ from catena.symbols.mechanism import Parameter
 
 @dataclass(frozen=True)
 class Symbolic:
-    """What `catena.symbols` answers.
+    """The result of `catena.symbolic`: matrices of SymPy expressions, and what their symbols mean.
 
     `matrices` holds SymPy matrices by name ("M"; "U" and "D"; …); `matrix` is the first. `definitions` says what the
     pivots mhat_i, and other steps that have a name, stand for, each in terms of those before it; `expanded` has them

@@ -43,7 +43,7 @@ SLOPES: Mapping[str, Slopes] = {
 
 
 def atan2(y: Operand, x: Operand) -> Operand:
-    """The angle of the vector (x, y), for coordinates of a :func:`catena.partition`; kernels do not know it."""
+    """The angle of the vector (x, y), for coordinates of a :func:`catena.fixman.partition`; kernels do not know it."""
     if not isinstance(y, Expr) and not isinstance(x, Expr):
         from math import atan2 as of_numbers
 

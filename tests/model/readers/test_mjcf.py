@@ -93,7 +93,8 @@ def test_gravity() -> None:
 
 def test_what_is_left_out_is_said() -> None:
     outside = '<option density="1"/><actuator><motor joint="j"/></actuator><equality><joint joint1="j"/></equality>'
-    (warning,) = catena.load(model(body('<joint name="j" stiffness="1"/>'), outside)).warnings
+    with pytest.warns(catena.ModelWarning, match="left out"):
+        (warning,) = catena.load(model(body('<joint name="j" stiffness="1"/>'), outside)).warnings
     for what in ("1 equality constraints", "1 actuators", "1 joint springs", "fluid"):
         assert what in warning
 
@@ -164,7 +165,8 @@ def test_faults(text: str | bytes, message: str) -> None:
 
 
 def test_no_body_at_all() -> None:
-    loaded = catena.load("<mujoco/>")
+    with pytest.warns(catena.ModelWarning, match="no <body>"):
+        loaded = catena.load("<mujoco/>")
     assert loaded.nv == 0
     assert any("no <body>" in warning for warning in loaded.warnings)
 

@@ -73,10 +73,12 @@ def test_continuous_joints_have_no_range() -> None:
 
 
 def test_missing_limits_are_said() -> None:
-    loaded = catena.load(two_links(""))
+    with pytest.warns(catena.ModelWarning, match="XML text: .* without a <limit>"):
+        loaded = catena.load(two_links(""))
     assert (loaded.joint("j").lower, loaded.joint("j").upper) == (-np.inf, np.inf)
     assert any("without a <limit>" in warning and "'j'" in warning for warning in loaded.warnings)
-    loaded = catena.load(two_links('<limit effort="1" velocity="1"/>'))
+    with pytest.warns(catena.ModelWarning, match="no range"):
+        loaded = catena.load(two_links('<limit effort="1" velocity="1"/>'))
     assert (loaded.joint("j").lower, loaded.joint("j").upper) == (0.0, 0.0)
     assert any("no range" in warning for warning in loaded.warnings)
 
@@ -84,9 +86,9 @@ def test_missing_limits_are_said() -> None:
 def test_mimic_is_kept_and_said() -> None:
     second = '<joint name="k" type="revolute"><parent link="b"/><child link="c"/>' + LIMIT
     second += '<mimic joint="j" multiplier="-2" offset="0.5"/></joint>'
-    loaded = catena.load(
-        robot(link("a"), link("b"), link("c"), f'<joint name="j" type="revolute">{ENDS}{LIMIT}</joint>', second)
-    )
+    first = f'<joint name="j" type="revolute">{ENDS}{LIMIT}</joint>'
+    with pytest.warns(catena.ModelWarning, match="mimic"):
+        loaded = catena.load(robot(link("a"), link("b"), link("c"), first, second))
     assert loaded.nv == 2
     assert loaded.tree.mimic["k"] == ("j", -2.0, 0.5)
     assert any("mimic" in warning and "'k'" in warning for warning in loaded.warnings)
@@ -97,7 +99,8 @@ def test_what_is_not_the_mechanism_is_passed_over() -> None:
     inside = LIMIT + '<safety_controller k_velocity="bad"/><calibration rising="bad"/>'
     loaded = catena.load(two_links(inside).replace("</robot>", extra + "</robot>"))
     assert (loaded.nv, loaded.warnings) == (1, ())
-    loaded = catena.load(two_links(inside).replace("</robot>", "<lnik/></robot>"))
+    with pytest.warns(catena.ModelWarning, match="lnik"):
+        loaded = catena.load(two_links(inside).replace("</robot>", "<lnik/></robot>"))
     assert any("'lnik'" in warning for warning in loaded.warnings)
 
 
@@ -131,9 +134,9 @@ def test_planar_joints_move_perpendicular_to_their_axis() -> None:
 
 
 def test_point_masses_are_said() -> None:
-    loaded = catena.load(
-        two_links('<origin xyz="0 0 0"/>' + LIMIT, inside='<inertial><origin xyz="0 1 0"/><mass value="1"/></inertial>')
-    )
+    inside = '<inertial><origin xyz="0 1 0"/><mass value="1"/></inertial>'
+    with pytest.warns(catena.ModelWarning, match="point mass"):
+        loaded = catena.load(two_links('<origin xyz="0 0 0"/>' + LIMIT, inside=inside))
     assert any("point mass" in warning and "'b'" in warning for warning in loaded.warnings)
 
 

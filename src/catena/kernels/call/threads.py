@@ -19,9 +19,11 @@ _chosen: int | None = None
 
 
 def set_threads(count: int | None) -> None:
-    """How many threads may share one call; None means one per processor this process may run on.
+    """Set how many threads may share the work of one call, for the whole process.
 
-    Small batches run on the caller's thread alone, whatever the number. Results don't depend on it.
+    `count` is a number from 1 on; None, which holds at the start, means one for each processor that this process may
+    run on. Small batches run on the caller's thread alone, whatever the number. Results do not depend on it, bit by
+    bit.
     """
     global _chosen
     if count is not None and (isinstance(count, bool) or not isinstance(count, int) or count < 1):
@@ -30,7 +32,7 @@ def set_threads(count: int | None) -> None:
 
 
 def get_threads() -> int:
-    """How many threads may share one call."""
+    """The number of threads that may share the work of one call; see `set_threads`."""
     if _chosen is not None:
         return _chosen
     affinity = getattr(os, "sched_getaffinity", None)

@@ -29,7 +29,9 @@ Coordinate = Callable[..., Scalar | Sequence[Scalar]]
 
 @dataclass(frozen=True)
 class Family:
-    """Coordinates of one form: `function` of k points, for each row of `points`, an (m, k) array of their numbers.
+    """Coordinates of one form, such as all bond lengths: a function of k points, and the points of each coordinate.
+
+    `function` is applied to each row of `points`, an (m, k) array of the points' numbers.
 
     The function gets k :class:`~catena.spatial.Vec3` (z = 0 in the plane) and returns a scalar, or several.
     """
@@ -171,6 +173,10 @@ def partition(
     dimension: int = 3,
 ) -> Partition:
     """Part the coordinates of point masses into soft ones, which move, and hard ones, which constraints hold.
+
+        bonds = catena.fixman.Family(distance, [[0, 1], [1, 2]])
+        trimer = catena.fixman.partition([], [bonds], masses=np.ones(3))
+        trimer.at(positions).log_determinant_of_hard()
 
     `soft` and `hard` are lists of :class:`Family`, or a function of all points that returns a list of coordinates.
     A mass of infinity marks a point that does not move. Together the coordinates must be as many as the directions in

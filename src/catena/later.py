@@ -1,0 +1,25 @@
+"""Names of a package that are imported when they are first asked for, to keep the import of the package quick."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Mapping
+from importlib import import_module
+from typing import Any
+
+
+def imported_later(package: str, homes: Mapping[str, str]) -> Callable[[str], Any]:
+    """A module's ``__getattr__`` (PEP 562) that finds each name in its home, a module inside `package`.
+
+    A home of "" says that the name is that of a module itself. What was found stays in the package.
+    """
+
+    def find(name: str) -> Any:
+        if name not in homes:
+            raise AttributeError(f"module {package!r} has no attribute {name!r}")
+        home = homes[name]
+        found = getattr(import_module(f"{package}.{home}"), name) if home else import_module(f"{package}.{name}")
+        setattr(sys.modules[package], name, found)
+        return found
+
+    return find
