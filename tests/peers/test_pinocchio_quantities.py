@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import catena
-from catena.algorithms import coriolis, energy, inverse_matrix, kinematics
+from catena.algorithms import coriolis, energy, inverse_matrix, kinematics, operational_space
 from catena.functions import engine, linkwise
 from catena.functions.function import Function
 from catena.model.lowering.lowered import lower
@@ -205,7 +205,7 @@ def test_inverse_and_operational_inertia(file: Path, base: str) -> None:
     names = some_frames(robot)
     places = [place_of(robot, name, "mixed", kinematics.UnrolledPlace) for name in names]
     J = np.concatenate([theirs.jacobian(name, "mixed") for name in names])
-    function = inverse_matrix.of_frames(inverse_matrix.mobility, "test", places, False, {"mobility": "m,m"})
+    function = operational_space.of_frames(operational_space.mobility, "test", places, False, {"mobility": "m,m"})
     close(ask(robot, function, q=q), J @ found @ J.T)
 
 

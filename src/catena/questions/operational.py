@@ -9,10 +9,11 @@ from typing import Any, NamedTuple, cast
 import numpy as np
 import numpy.typing as npt
 
-from catena.algorithms import inverse_matrix
-from catena.algorithms.innovations import FACTOR, RESPONSE
+from catena.algorithms import operational_space
+from catena.algorithms.innovations import FACTOR
 from catena.algorithms.inverse_matrix import INVERSE_MASS_MATRIX
 from catena.algorithms.kinematics import FRAMES, Place, UnrolledPlace
+from catena.algorithms.operational_space import RESPONSE
 from catena.arguments.links import LinkLike, link_names
 from catena.errors import ShapeError, SingularError
 from catena.functions import engine
@@ -229,13 +230,13 @@ class _Frames(NamedTuple):
             algorithm, outputs = _QUESTIONS[question]
             name = f"{question}/{self.frame}{'+points' if self.points else ''}/{','.join(self.names)}"
             places = self.places(robot, UnrolledPlace)
-            function = known[key] = inverse_matrix.of_frames(algorithm, name, places, bool(self.points), outputs)
+            function = known[key] = operational_space.of_frames(algorithm, name, places, bool(self.points), outputs)
         return function
 
 
 _QUESTIONS: dict[str, tuple[Callable[..., Any], dict[str, str]]] = {
-    "operational_inertia": (inverse_matrix.operational_inertia, {"inertia": "m,m", "inverse": "m,m"}),
-    "operational_mobility": (inverse_matrix.mobility, {"inverse": "m,m"}),
-    "dynamically_consistent_inverse": (inverse_matrix.consistent_inverse, {"inverse": "nv,m"}),
+    "operational_inertia": (operational_space.operational_inertia, {"inertia": "m,m", "inverse": "m,m"}),
+    "operational_mobility": (operational_space.mobility, {"inverse": "m,m"}),
+    "dynamically_consistent_inverse": (operational_space.consistent_inverse, {"inverse": "nv,m"}),
 }
 """What can be asked about frames in unrolled kernels: the algorithm, and the shapes of its results."""
