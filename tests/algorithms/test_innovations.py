@@ -12,17 +12,18 @@ from tests.mechanisms import ALL, relative
 
 import catena
 from catena.algorithms import innovations
+from catena.algorithms.operational_space import RESPONSE
 from catena.functions import engine
 from catena.functions.catalogue import MASS_MATRIX
 from catena.functions.function import Function
 
 ACTIONS = [
-    innovations.COLOUR,
-    innovations.COLOUR_TRANSPOSED,
-    innovations.WHITEN,
-    innovations.WHITEN_TRANSPOSED,
+    innovations.U_TIMES,
+    innovations.UT_TIMES,
+    innovations.U_SOLVE,
+    innovations.UT_SOLVE,
     innovations.SOLVE,
-    innovations.MULTIPLY,
+    innovations.TIMES,
     innovations.ROOT,
     innovations.INVERSE_ROOT,
 ]
@@ -52,13 +53,13 @@ def test_the_actions_are_what_they_are_called(robot: catena.Robot) -> None:
     given = factored(robot)
     M = mass_matrix(robot, given["q"])
     x, y = np.random.default_rng(8).standard_normal((2, robot.nv))
-    colour, colour_T, whiten, whiten_T, solve, multiply, root, inverse_root = (
+    U_times, Ut_times, U_solve, Ut_solve, solve, times, root, inverse_root = (
         partial(act, robot, action, given) for action in ACTIONS
     )
-    assert relative(whiten(colour(x)), x) < 1e-12
-    assert relative(colour_T(x) @ y, x @ colour(y)) < 1e-12
-    assert relative(whiten_T(x) @ y, x @ whiten(y)) < 1e-12
-    assert relative(multiply(x), M @ x) < 1e-12
+    assert relative(U_solve(U_times(x)), x) < 1e-12
+    assert relative(Ut_times(x) @ y, x @ U_times(y)) < 1e-12
+    assert relative(Ut_solve(x) @ y, x @ U_solve(y)) < 1e-12
+    assert relative(times(x), M @ x) < 1e-12
     assert relative(solve(M @ x), x) < 1e-10
     # A Aᵀ = M exactly when Aᵀ M⁻¹ A = I
     assert root(x) @ np.linalg.solve(M, root(y)) == pytest.approx(
@@ -68,7 +69,7 @@ def test_the_actions_are_what_they_are_called(robot: catena.Robot) -> None:
     assert found == pytest.approx(x @ y, abs=1e-10 * np.linalg.norm(x) * np.linalg.norm(y))
 
 
-@pytest.mark.parametrize("action", [innovations.COLOUR, innovations.WHITEN], ids=["colour", "whiten"])
+@pytest.mark.parametrize("action", [innovations.U_TIMES, innovations.U_SOLVE], ids=["U_times", "U_solve"])
 def test_factors_are_triangular_towards_the_base(action: Function) -> None:
     robot = ALL["floating tree"]()
     given = factored(robot)
@@ -87,15 +88,12 @@ def test_the_determinant_is_in_d(robot: catena.Robot) -> None:
     assert total == pytest.approx(np.linalg.slogdet(mass_matrix(robot, given["q"]))[1], abs=1e-10)
 
 
-def test_response_is_m_inverse_between_jacobians(robot: catena.Robot) -> None:
-    given = factored(robot, 2)
-    o = robot.operators(given["q"])
-    J = (o.phi.T @ o.H.T).dense()
-    Minv = np.linalg.inv(mass_matrix(robot, given["q"]))
-    f = np.random.default_rng(3).standard_normal((robot.tree.n, 6))
-    found = engine.evaluate(robot.tree, innovations.RESPONSE, {**given, "f": f})
-    assert relative(found["vdot"], Minv @ J.T @ f.ravel()) < 1e-10
-    assert relative(found["alpha"].astype(float).ravel(), J @ Minv @ J.T @ f.ravel()) < 1e-10
+def test_d_is_undone_joint_by_joint(robot: catena.Robot) -> None:
+    given, x = factored(robot, 2), np.random.default_rng(3).standard_normal(robot.nv)
+    assert relative(act(robot, innovations.D_SOLVE, given, act(robot, innovations.D_TIMES, given, x)), x) < 1e-12
+    through = act(robot, innovations.U_TIMES, given, act(robot, innovations.D_TIMES, given, x))
+    expected = act(robot, innovations.TIMES, given, act(robot, innovations.UT_SOLVE, given, x))
+    assert relative(through, expected) < 1e-11
 
 
 @pytest.mark.parametrize("shape", ["unrolled", "rolled"])
@@ -104,7 +102,7 @@ def test_machine_code_agrees_with_many_digits(shape: str) -> None:
     given = factored(robot, 4)
     rng = np.random.default_rng(5)
     given["x"], given["f"] = rng.standard_normal(robot.nv), rng.standard_normal((robot.tree.n, 6))
-    for function in (innovations.FACTOR, innovations.INERTIAS, innovations.RESPONSE, *ACTIONS[-4:]):
+    for function in (innovations.FACTOR, innovations.INERTIAS, RESPONSE, *ACTIONS[-4:]):
         inputs = {name: given[name] for name in function.inputs}
         exact = engine.evaluate(robot.tree, function, inputs, mpmath.mpf)
         found = engine.kernel(robot, function, shape=shape)(*inputs.values())

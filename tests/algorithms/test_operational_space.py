@@ -1,4 +1,4 @@
-"""The Υ recursion against J M⁻¹ Jᵀ formed as matrices."""
+"""Ω of links and what wrenches do, against J M⁻¹ Jᵀ formed as matrices."""
 
 from __future__ import annotations
 
@@ -7,9 +7,12 @@ import pytest
 from tests.mechanisms import ALL, relative
 
 import catena
-from catena.algorithms.operational_space import MOBILITY, mobility_of
+from catena.algorithms.innovations import FACTOR
+from catena.algorithms.kinematics import UnrolledPlace
+from catena.algorithms.operational_space import MOBILITY, RESPONSE, mobility, of_frames
 from catena.functions import engine
 from catena.functions.catalogue import MASS_MATRIX
+from catena.questions.jacobians import place_of
 
 
 @pytest.fixture(params=ALL)
@@ -40,8 +43,20 @@ def test_blocks_between_links(robot: catena.Robot) -> None:
     rng = np.random.default_rng(2)
     targets = tuple(rng.permutation(robot.tree.n)[:4].tolist())
     rows = np.concatenate([np.arange(6 * k, 6 * k + 6) for k in targets])
-    found = engine.evaluate(robot.tree, mobility_of(targets), {"q": q})["Omega"].astype(float)
+    places = [place_of(robot, robot.links[k].name, "link", UnrolledPlace) for k in targets]
+    function = of_frames(mobility, "mobility", places, False, {"Omega": "m,m"})
+    found = engine.evaluate(robot.tree, function, {"q": q})["Omega"].astype(float)
     assert relative(found, whole(robot, q)[np.ix_(rows, rows)]) < 1e-10
+
+
+def test_what_wrenches_do(robot: catena.Robot) -> None:
+    q, f = robot.random_configuration(2), np.random.default_rng(3).standard_normal((robot.tree.n, 6))
+    factors = {name: x.astype(float) for name, x in engine.evaluate(robot.tree, FACTOR, {"q": q}).items()}
+    found = engine.evaluate(robot.tree, RESPONSE, {"q": q, **factors, "f": f})
+    o, M = robot.operators(q), engine.evaluate(robot.tree, MASS_MATRIX, {"q": q})["M"].astype(float)
+    torques = (o.phi.T @ o.H.T).dense().T @ f.ravel()
+    assert relative(found["vdot"], np.linalg.solve(M, torques)) < 1e-10
+    assert relative(found["alpha"].ravel(), whole(robot, q) @ f.ravel()) < 1e-10
 
 
 @pytest.mark.parametrize("shape", ["unrolled", "rolled"])

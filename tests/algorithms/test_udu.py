@@ -8,7 +8,7 @@ import pytest
 from tests.mechanisms import ALL, relative
 
 import catena
-from catena.algorithms import denoc, udu
+from catena.algorithms import denoc, innovations, udu
 from catena.algorithms import reverse_gaussian_elimination as dense
 from catena.functions import engine
 from catena.functions.catalogue import FORWARD_DYNAMICS, INVERSE_DYNAMICS, MASS_MATRIX
@@ -16,7 +16,12 @@ from catena.functions.function import Function
 from catena.questions.denoc import NaturalOrthogonalComplement
 
 TOLERANCE = 1e-11
-ACTIONS = {"U_times": udu.U_TIMES, "U_solve": udu.U_SOLVE, "Ut_times": udu.UT_TIMES, "Ut_solve": udu.UT_SOLVE}
+ACTIONS = {
+    "U_times": innovations.U_TIMES,
+    "U_solve": innovations.U_SOLVE,
+    "Ut_times": innovations.UT_TIMES,
+    "Ut_solve": innovations.UT_SOLVE,
+}
 
 
 @pytest.fixture(params=ALL)
@@ -48,7 +53,7 @@ def test_actions_of_u(robot: catena.Robot, rng: np.random.Generator, name: str) 
     psi, _ = both(robot, udu.FACTORS, q=q)
     matrix = U.T if name.startswith("Ut") else U
     expected = np.linalg.solve(matrix, x) if name.endswith("solve") else matrix @ x
-    assert relative(run(robot, ACTIONS[name], q=q, psi=psi, x=x), expected) < TOLERANCE
+    assert relative(run(robot, ACTIONS[name], q=q, G=psi, x=x), expected) < TOLERANCE
 
 
 def test_solve(robot: catena.Robot, rng: np.random.Generator) -> None:

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from catena.algorithms.steps import free_joint
 from catena.functions.function import Function
 from catena.scalars import Scalar, log
 from catena.spatial import ArticulatedInertia, Dofs, Force, Motion
@@ -29,9 +30,8 @@ def log_determinant(links: Links, q: Field) -> Field:
         phi[k], H[k] = k.joint(q[k])
         P[k], total[k] = k.M.articulated, 0
     for k in links.tip_to_base():
-        U = P[k] @ H[k].T
-        D = (H[k] @ U).plus_diagonal(k.armature)  # (4.6)
-        P[k.parent] += phi[k].congruence(P[k] - U @ (U @ D.inv).T)  # (4.5)
+        D, _, P_plus = free_joint(P[k], H[k], k.armature)  # (4.6), (4.5)
+        P[k.parent] += phi[k].congruence(P_plus)
         total[k.parent] += sum((log(pivot) for pivot in D.inv.pivots), start=total[k])
     return total
 
@@ -44,10 +44,7 @@ def log_determinant_gradient(links: Links, q: Field) -> tuple[Field, Field]:
         phi[k], H[k] = k.joint(q[k])
         P[k], total[k] = k.M.articulated, 0
     for k in links.tip_to_base():
-        U = P[k] @ H[k].T
-        D[k] = (H[k] @ U).plus_diagonal(k.armature)
-        G[k] = U @ D[k].inv  # (5.12)
-        P_plus[k] = P[k] - U @ G[k].T
+        D[k], G[k], P_plus[k] = free_joint(P[k], H[k], k.armature)  # (4.6), (5.12), (4.5)
         P[k.parent] += phi[k].congruence(P_plus[k])
         total[k.parent] += sum((log(pivot) for pivot in D[k].inv.pivots), start=total[k])
     for k in links.base_to_tip():

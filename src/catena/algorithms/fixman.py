@@ -30,6 +30,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from catena.algorithms.steps import free_joint
 from catena.functions.function import Function
 from catena.spatial import ArticulatedInertia, Dofs, Force, Motion
 from catena.spatial.axes import InverseOfSmall
@@ -171,12 +172,9 @@ def _close(links: Links, cut: Cut, k: Any, drive: Force, free: Motion) -> None:
 def _whole(links: Links, cut: Cut, k: Any, b: Dofs) -> tuple[Directions, Dofs]:
     """A link without a mobility: Rodriguez & Kreutz (5.13)-(5.17); G and ν as for the others."""
     H, P, a = cut.H[k], cut.P[k], cut.a[k]
-    U = P @ H.T
-    D = (H @ U).plus_diagonal(k.armature)
-    gain = U @ D.inv
-    eps = b - H @ cut.z[k]
-    P_plus = P - U @ gain.T
-    _fasten(links, cut, k, P_plus, cut.z[k] + P_plus @ a + gain @ eps)
+    D, gain, P_plus = free_joint(P, H, k.armature)
+    eps = b - H @ cut.z[k]  # (5.16)
+    _fasten(links, cut, k, P_plus, cut.z[k] + P_plus @ a + gain @ eps)  # (5.15)
     return Directions(gain.columns, []), D.inv @ eps - gain.T @ a
 
 

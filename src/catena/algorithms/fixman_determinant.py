@@ -16,6 +16,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+from catena.algorithms.steps import free_joint
 from catena.functions.function import Function
 from catena.scalars import Scalar, log
 from catena.spatial import ArticulatedInertia
@@ -69,9 +70,8 @@ def _felt(k: Any, H: Any, W: Field, P: Field) -> tuple[ArticulatedInertia, list[
         _, Z = parted(H, k.armature)
         hold = Z.congruence(W[k]).inv
         return Z.weighted(hold), hold.pivots
-    U = P[k] @ H.T
-    D = (H @ U).plus_diagonal(k.armature)
-    return P[k] - U @ (U @ D.inv).T, D.inv.pivots
+    D, _, P_plus = free_joint(P[k], H, k.armature)
+    return P_plus, D.inv.pivots
 
 
 def _logs(factors: Iterable[Scalar]) -> Scalar:

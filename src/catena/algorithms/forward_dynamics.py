@@ -15,6 +15,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from catena.algorithms.newton_euler import at_rest
+from catena.algorithms.steps import filtered, free_joint, smoothed
 from catena.functions.function import Function
 from catena.spatial import Force, Motion
 from catena.sweeps import Field, Links
@@ -66,18 +67,14 @@ def _filter_and_smooth(links: Links, phi: Field, H: Field, T: Field) -> tuple[Fi
     for k in links.base_to_tip():
         P[k], z[k] = k.M.articulated, Force.zero()  # (4.4), (4.19)
     for k in links.tip_to_base():
-        U = P[k] @ H[k].T
-        D = (H[k] @ U).plus_diagonal(k.armature)  # (4.6)
-        G[k] = U @ D.inv  # (5.12)
-        P[k.parent] += phi[k].congruence(P[k] - U @ G[k].T)  # (4.5)
-        eps = T[k] - H[k] @ z[k]  # (4.20), see errata
+        D, G[k], P_plus = free_joint(P[k], H[k], k.armature)  # (4.6), (5.12), (4.5)
+        eps, z_plus = filtered(z[k], T[k], H[k], G[k])  # (4.20), see errata
         nu[k] = D.inv @ eps
-        z[k.parent] += phi[k] @ (z[k] + G[k] @ eps)
+        P[k.parent] += phi[k].congruence(P_plus)
+        z[k.parent] += phi[k] @ z_plus
     lam[links.base] = Motion.zero()  # (4.21)
     for k in links.base_to_tip():
-        lam_in = phi[k].T @ lam[k.parent]
-        vdot[k] = nu[k] - G[k].T @ lam_in  # (4.22)
-        lam[k] = lam_in + H[k].T @ vdot[k]
+        vdot[k], lam[k] = smoothed(phi[k].T @ lam[k.parent], nu[k], H[k], G[k])  # (4.22)
     return vdot, lam
 
 
@@ -92,17 +89,13 @@ def fd3(links: Links, q: Field, v: Field, tau: Field, f_ext: Field | None = None
         if f_ext is not None:
             z[k] = z[k] - k.frame @ f_ext[k]
     for k in links.tip_to_base():
-        U = P[k] @ H[k].T
-        D = (H[k] @ U).plus_diagonal(k.armature)  # (4.6)
-        G[k] = U @ D.inv  # (5.12)
-        P[k.parent] += phi[k].congruence(P[k] - U @ G[k].T)  # (4.5)
-        eps = tau[k] - H[k] @ z[k]  # (5.9)
+        D, G[k], P_plus = free_joint(P[k], H[k], k.armature)  # (4.6), (5.12), (4.5)
+        eps, z_plus = filtered(z[k], tau[k], H[k], G[k])  # (5.9)
         nu[k] = D.inv @ eps
-        z[k.parent] += phi[k] @ (z[k] + G[k] @ eps)  # ψ z + L T
+        P[k.parent] += phi[k].congruence(P_plus)
+        z[k.parent] += phi[k] @ z_plus  # ψ z + L T
     for k in links.base_to_tip():
-        lam_in = phi[k].T @ lam[k.parent]
-        vdot[k] = nu[k] - G[k].T @ lam_in  # (5.10)
-        lam[k] = lam_in + H[k].T @ vdot[k]
+        vdot[k], lam[k] = smoothed(phi[k].T @ lam[k.parent], nu[k], H[k], G[k])  # (5.10)
     return vdot
 
 
@@ -118,18 +111,13 @@ def fd4(links: Links, q: Field, v: Field, tau: Field, f_ext: Field | None = None
         if f_ext is not None:
             z[k] = z[k] - k.frame @ f_ext[k]
     for k in links.tip_to_base():
-        U = P[k] @ H[k].T
-        D = (H[k] @ U).plus_diagonal(k.armature)  # (4.6)
-        G[k] = U @ D.inv  # (5.12)
+        D, G[k], P_plus = free_joint(P[k], H[k], k.armature)  # (4.6), (5.12), (4.5)
         eps = tau[k] - H[k] @ z[k]  # (5.16)
         nu[k] = D.inv @ eps
-        P_plus = P[k] - U @ G[k].T  # what the parent feels through the joint
-        P[k.parent] += phi[k].congruence(P_plus)  # (4.5)
+        P[k.parent] += phi[k].congruence(P_plus)
         z[k.parent] += phi[k] @ (z[k] + P_plus @ a[k] + G[k] @ eps)  # (5.15)
     for k in links.base_to_tip():
-        alpha_in = phi[k].T @ alpha[k.parent] + a[k]
-        vdot[k] = nu[k] - G[k].T @ alpha_in  # (5.17)
-        alpha[k] = alpha_in + H[k].T @ vdot[k]
+        vdot[k], alpha[k] = smoothed(phi[k].T @ alpha[k.parent] + a[k], nu[k], H[k], G[k])  # (5.17)
     return vdot
 
 

@@ -1,10 +1,9 @@
-"""M⁻¹, M⁻¹Jᵀ and J M⁻¹Jᵀ as whole matrices, from M⁻¹ = (I − HΨL)ᵀ D⁻¹ (I − HΨL): Rodriguez & Kreutz (1988), (4.16).
+"""M⁻¹ as a whole matrix, from M⁻¹ = (I − HΨL)ᵀ D⁻¹ (I − HΨL): Rodriguez & Kreutz (1988), (4.16).
 
 A torque or a wrench on a link is whitened on its way to the base, (4.15): it leaves an innovation at each joint that it
-passes, and none elsewhere. An entry of any of these matrices is then a product of two such columns with D⁻¹ between
-them, a sum over the joints that lie between the base and both links: exactly zero where branches part at a fixed base.
-For M⁻¹ this takes fewer operations than the Υ recursion of :mod:`catena.algorithms.operational_space`. For unrolled
-kernels only.
+passes, and none elsewhere. An entry of M⁻¹ is then a product of two such columns with D⁻¹ between them, a sum over the
+joints that lie between the base and both links: exactly zero where branches part at a fixed base. M⁻¹Jᵀ and J M⁻¹Jᵀ are
+made of the same columns, in :mod:`catena.algorithms.operational_space`. For unrolled kernels only.
 """
 
 from __future__ import annotations
@@ -14,9 +13,10 @@ from typing import Any
 
 from catena.algorithms.frames import Place
 from catena.algorithms.innovations import riccati
+from catena.algorithms.steps import filtered
 from catena.functions.function import Function
 from catena.scalars import Scalar, is_zero
-from catena.spatial import Dofs, Force, SmallSymmetric, small
+from catena.spatial import Dofs, Force
 from catena.sweeps import Field
 
 Matrix = list[list[Scalar]]
@@ -27,41 +27,12 @@ Column = dict[int, Scalar]
 
 def inverse_mass_matrix(links: Any, q: Field) -> Matrix:
     """M(q)⁻¹, nv rows. O(n²), or O(n d²) where branches part early."""
-    whitener = _Whitener(links, q)
+    whitener = Whitener(links, q)
     columns = whitener.torques()
     return whitener.products(columns, columns)
 
 
-def mobility(links: Any, q: Field, *points: list[Scalar] | None, places: Sequence[Place]) -> Matrix:
-    """Ω = J M⁻¹ Jᵀ of frames together, 6 rows for each. O(d²) at most for frames of depth d."""
-    whitener = _Whitener(links, q)
-    columns = whitener.wrenches(q, places, points)
-    return whitener.products(columns, columns)
-
-
-def operational_inertia(
-    links: Any, q: Field, *points: list[Scalar] | None, places: Sequence[Place]
-) -> tuple[Matrix, Matrix]:
-    """Λ = Ω⁻¹ and Ω of frames together."""
-    Omega = mobility(links, q, *points, places=places)
-    return inverse(Omega), Omega
-
-
-def consistent_inverse(links: Any, q: Field, *points: list[Scalar] | None, places: Sequence[Place]) -> Matrix:
-    """J̄ = M⁻¹ Jᵀ Λ, nv rows: the right inverse of J that is weighted by M."""
-    whitener = _Whitener(links, q)
-    columns = whitener.wrenches(q, places, points)
-    Omega = SmallSymmetric([row[: i + 1] for i, row in enumerate(whitener.products(columns, columns))])
-    return [list(Omega.inv @ Dofs(row)) for row in whitener.products(whitener.torques(), columns)]
-
-
-def inverse(S: Matrix) -> Matrix:
-    """The inverse of a symmetric positive definite matrix, without pivoting."""
-    lower = small.inverse(SmallSymmetric([row[: i + 1] for i, row in enumerate(S)])).lower
-    return [[lower[max(i, j)][min(i, j)] for j in range(len(S))] for i in range(len(S))]
-
-
-class _Whitener:
+class Whitener:
     """The factors of M, and the way of torques and wrenches to the base."""
 
     def __init__(self, links: Any, q: Field) -> None:
@@ -85,20 +56,20 @@ class _Whitener:
         columns = []
         for place, point in zip(places, points or [None] * len(places), strict=True):
             k, units = place.unit_wrenches(self.links, q, point)
-            columns += [self._column(k, self.H[k] @ f, -f) for f in units]
+            columns += [self._column(k, Dofs([0] * k.kind.nv), -f) for f in units]
         return columns
 
-    def _column(self, k: Any, eps: Dofs, z: Force) -> Column:
-        """What innovations eps at joint k, and z = −f for a wrench f on link k, leave from there to the base."""
+    def _column(self, k: Any, x: Dofs, z: Force) -> Column:
+        """What torques x of joint k, and z = −f for a wrench f on link k, leave from there to the base (4.15)."""
         column: Column = {}
         while True:
+            eps, z = filtered(z, x, self.H[k], self.G[k])
             own = range(k.v_start, k.v_start + k.kind.nv)
             column.update(zip(own, _forward(self.D[k].inv.L, list(eps)), strict=True))
             if k.parent is self.links.base:
                 return column
-            z = self.phi[k] @ (z + self.G[k] @ eps)  # ψ z + L x
-            k = k.parent
-            eps = -(self.H[k] @ z)  # (4.15)
+            z, k = self.phi[k] @ z, k.parent  # ψ z + L x
+            x = Dofs([0] * k.kind.nv)
 
     def products(self, left: list[Column], right: list[Column]) -> Matrix:
         """leftᵀ D⁻¹ right, each entry of a symmetric result made once."""

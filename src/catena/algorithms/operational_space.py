@@ -1,33 +1,80 @@
-"""Operational-space inertia in O(n): the Υ recursion that goes with the innovations factorization.
+"""Operational space: the mobility Ω = J M⁻¹ Jᵀ of links and frames, and Khatib's inertia Λ = Ω⁻¹, in O(n).
+
+Rodriguez & Kreutz (1988) announce it. Three questions, each from the innovations factorization, so that M⁻¹ is never
+formed; J is the Jacobian of the links or frames that are asked about:
+
+    mobility            Ω of some frames together, with the blocks between them: innovations of unit wrenches, (4.15)
+    response            Ω f for wrenches f on all links: a filter and a smoother, on chains of any length
+    link_mobilities     Ω of every link by itself, in one sweep from the base: Part II, section 6
+
+The last one is the recursion
 
     Υ(base) = 0,   Υ(k) = ψᵀ Υ(k+1) ψ + Hᵀ D⁻¹ H                 ψ = φ (I − GH)
 
-Υ(k) is the mobility of link k: Ω = J M⁻¹ Jᵀ of its frame, with J the link's Jacobian. Its inverse, where it has one, is
-Khatib's operational-space inertia Λ. Rodriguez & Kreutz (1988) announce it; the recursion is in Part II, section 6.
-
-For two links s and t with the last common link c, Ω(s,t) = ψᵀ(c,s) Υ(c) ψ(c,t): a wrench on t climbs to c, where the
-answer of the whole mechanism is known, and the answer goes down to s.
+in which Υ(k) is Ω of link k.
 """
 
 from __future__ import annotations
 
-from functools import partial
+from collections.abc import Sequence
 from typing import Any
 
-from catena.algorithms.innovations import factor
+from catena.algorithms.frames import Place
+from catena.algorithms.innovations import factor, filter_and_smooth
+from catena.algorithms.inverse_matrix import Matrix, Whitener
 from catena.functions.function import Function
 from catena.scalars import Scalar
-from catena.spatial import Force
+from catena.spatial import Dofs, Force, SmallSymmetric, small
 from catena.spatial.mobility import Mobility
 from catena.sweeps import Field, Links
 
-Matrix = list[list[Scalar]]
 
-Path = dict[int, list[Force]]
-"""Forces that climb from a link to the base: for the number of each link on their way, what arrives there."""
+def mobility(links: Any, q: Field, *points: list[Scalar] | None, places: Sequence[Place]) -> Matrix:
+    """Ω = J M⁻¹ Jᵀ of frames together, 6 rows for each. O(d²) at most for frames of depth d."""
+    whitener = Whitener(links, q)
+    columns = whitener.wrenches(q, places, points)
+    return whitener.products(columns, columns)
 
 
-def mobility(links: Links, q: Field) -> tuple[Field, ...]:
+def operational_inertia(
+    links: Any, q: Field, *points: list[Scalar] | None, places: Sequence[Place]
+) -> tuple[Matrix, Matrix]:
+    """Λ = Ω⁻¹ and Ω of frames together."""
+    Omega = mobility(links, q, *points, places=places)
+    return inverse(Omega), Omega
+
+
+def consistent_inverse(links: Any, q: Field, *points: list[Scalar] | None, places: Sequence[Place]) -> Matrix:
+    """J̄ = M⁻¹ Jᵀ Λ, nv rows: the right inverse of J that is weighted by M."""
+    whitener = Whitener(links, q)
+    columns = whitener.wrenches(q, places, points)
+    Omega = SmallSymmetric([row[: i + 1] for i, row in enumerate(whitener.products(columns, columns))])
+    return [list(Omega.inv @ Dofs(row)) for row in whitener.products(whitener.torques(), columns)]
+
+
+def inverse(S: Matrix) -> Matrix:
+    """The inverse of a symmetric positive definite matrix, without pivoting."""
+    lower = small.inverse(SmallSymmetric([row[: i + 1] for i, row in enumerate(S)])).lower
+    return [[lower[max(i, j)][min(i, j)] for j in range(len(S))] for i in range(len(S))]
+
+
+def response(links: Links, q: Field, G: Field, D: Field, f: Field) -> tuple[Field, Field]:
+    """What wrenches f on the links do at rest: joint accelerations M⁻¹Hφ f and link accelerations ψᵀHᵀ D⁻¹ Hψ f.
+
+    Wrenches and accelerations are those of the links' own frames. With J = φᵀHᵀ the second result is J M⁻¹ Jᵀ f, column
+    by column the operational-space inertia of any set of links, blocks between two links included.
+    """
+    phi, H, z, x, alpha = links.fields("phi H z x alpha")
+    for k in links.base_to_tip():
+        phi[k], H[k] = k.joint(q[k])
+        z[k], x[k] = -(k.frame @ f[k]), Dofs([0] * k.kind.nv)
+    vdot, lam = filter_and_smooth(links, phi, H, G, D, z, x)  # ε = Hψ f, by Identity 5.1
+    for k in links.base_to_tip():
+        alpha[k] = k.frame.T @ lam[k]
+    return vdot, alpha
+
+
+def link_mobilities(links: Links, q: Field) -> tuple[Field, ...]:
     """Ω = J M⁻¹ Jᵀ of every link, in its own frame: six fields, the columns of the 6 x 6 matrix."""
     G, D = factor(links, q)
     Upsilon, *columns = links.fields("Upsilon wx wy wz vx vy vz")
@@ -36,79 +83,21 @@ def mobility(links: Links, q: Field) -> tuple[Field, ...]:
         phi, H = k.joint(q[k])
         Upsilon[k] = Upsilon[k.parent].carried(phi).through(H, G[k], D[k])
         Omega = Upsilon[k].carried(k.frame)
-        for column, unit in zip(columns, _units(), strict=True):
-            column[k] = Omega @ unit
+        for i, column in enumerate(columns):
+            column[k] = Omega @ Force.of([int(i == j) for j in range(6)])
     return tuple(columns)
-
-
-def blocks(links: Any, q: Field, targets: tuple[int, ...]) -> Matrix:
-    """Ω of several links together, 6 x 6 blocks in the order of their numbers in `targets`. O(n) for each of them."""
-    walk = _Walk(links, q)
-    paths = [walk.climb(k, [k.frame @ unit for unit in _units()]) for k in (walk.every[i] for i in targets)]
-    matrix: Matrix = [[0] * (6 * len(paths)) for _ in range(6 * len(paths))]
-    for s in range(len(paths)):
-        for t in range(s + 1):
-            _fill(matrix, 6 * s, 6 * t, walk.met(paths[s], paths[t]))
-    return matrix
-
-
-class _Walk:
-    """φ, H, G, D and Υ of every link, for walks from a link to the base."""
-
-    def __init__(self, links: Any, q: Field) -> None:
-        self.links, self.every = links, list(links)
-        self.G, self.D = factor(links, q)
-        self.phi, self.H, self.before, self.Upsilon = links.fields("phi H before Upsilon")
-        self.Upsilon[links.base] = Mobility.zero()
-        for k in links.base_to_tip():
-            self.phi[k], self.H[k] = k.joint(q[k])
-            self.before[k] = self.Upsilon[k.parent].carried(self.phi[k])
-            self.Upsilon[k] = self.before[k].through(self.H[k], self.G[k], self.D[k])
-
-    def climb(self, k: Any, forces: list[Force]) -> Path:
-        """ψ(c, k) f for each force f on link k and each link c from k to the base."""
-        path = {k.index: forces}
-        while k.parent is not self.links.base:
-            forces = [self.phi[k] @ self._beyond(k, f) for f in forces]
-            k = k.parent
-            path[k.index] = forces
-        return path
-
-    def _beyond(self, k: Any, f: Force) -> Force:
-        """(I − GH) f: what of a force on link k the free joint lets the parent feel."""
-        held: Force = self.G[k] @ (self.H[k] @ f)
-        return f - held
-
-    def met(self, one: Path, other: Path) -> Matrix:
-        """f(c)ᵀ Υ(c) g(c) where two climbs first meet; zero when they only share the base."""
-        c = next((number for number in one if number in other), None)
-        if c is None:
-            return []
-        answers = [self.Upsilon[self.every[c]] @ g for g in other[c]]
-        return [[answer.dot(f) for answer in answers] for f in one[c]]
-
-
-def _units() -> list[Force]:
-    return [Force.of([int(i == j) for i in range(6)]) for j in range(6)]
-
-
-def _fill(matrix: Matrix, row: int, column: int, block: Matrix) -> None:
-    """Put a block into a symmetric matrix, and its transpose at the mirrored place."""
-    for i, entries in enumerate(block):
-        for j, x in enumerate(entries):
-            matrix[row + i][column + j] = matrix[column + j][row + i] = x
 
 
 MOBILITY = Function(
     "link_mobilities",
-    mobility,
+    link_mobilities,
     {"q": "q"},
     dict.fromkeys(("wx", "wy", "wz", "vx", "vy", "vz"), "motion"),
 )
+RESPONSE = Function(
+    "operational_space/response",
+    response,
+    {"q": "q", "G": "axes", "D": "small", "f": "force"},
+    {"vdot": "v", "alpha": "motion"},
+)
 
-
-def mobility_of(targets: tuple[int, ...]) -> Function:
-    """The function that gives Ω of the links with these numbers together: (6 m, 6 m)."""
-    name = "operational_space/" + ",".join(map(str, targets))
-    size = 6 * len(targets)
-    return Function(name, partial(blocks, targets=targets), {"q": "q"}, {"Omega": f"dense:{size},{size}"})

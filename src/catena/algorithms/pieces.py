@@ -21,9 +21,10 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
+from catena.algorithms.steps import filtered, free_joint, smoothed
 from catena.functions.function import Function
 from catena.scalars import Scalar, sqrt
-from catena.spatial import Force, Motion
+from catena.spatial import Dofs, Force, Motion
 from catena.sweeps import Field, Links
 
 Matrix = list[list[Scalar]]
@@ -69,18 +70,16 @@ def gather(ports: Sequence[int], links: Links, q: Field, b: Field, last: Field) 
             field[k] = Numbers([0] * size)
     for k in links.tip_to_base():
         phi, H = k.joint(q[k])
-        U = P[k] @ H.T
-        D = (H @ U).plus_diagonal(k.armature)  # (4.6)
-        G = U @ D.inv  # (5.12)
+        D, G, P_plus = free_joint(P[k], H, k.armature)  # (4.6), (5.12), (4.5)
+        eps, z_plus = filtered(z[k], b[k], H, G)  # (4.20)
         T_k = T[k] + Forces([Force.of(_unit(i, -last[k])) for i in ports])
-        eps, eps_tip = b[k] - H @ z[k], [-(H @ column) for column in T_k.columns]
-        P_in = phi.congruence(P[k] - U @ G.T)  # (4.5)
-        z_in = phi @ (z[k] + G @ eps)  # (5.15)
-        T_in = Forces([phi @ (column + G @ e) for column, e in zip(T_k.columns, eps_tip, strict=True)])
+        tips = [filtered(column, Dofs([0] * k.kind.nv), H, G) for column in T_k.columns]  # as z, with no torques
+        P_in, z_in, T_in = phi.congruence(P_plus), phi @ z_plus, Forces([phi @ column for _, column in tips])
         P[k.parent] += P_in
         z[k.parent] += z_in
         T[k.parent] += T_in
-        nu, nu_tip = D.inv @ eps, [D.inv @ e for e in eps_tip]
+        nu, eps_tip = D.inv @ eps, [e for e, _ in tips]
+        nu_tip = [D.inv @ e for e in eps_tip]
         Phi[k.parent] += Phi[k] + Numbers([eps_tip[i].dot(nu_tip[j]) for i in range(m) for j in range(i + 1)])
         beta[k.parent] += beta[k] + Numbers([e.dot(nu) for e in eps_tip])
         columns = [(P_in @ Motion.of(_unit(i))).components for i in ports]  # never read on the way: the base's count
@@ -179,19 +178,15 @@ def finish(
         P[k], z[k] = k.M.articulated, Force.zero()
     for k in links.tip_to_base():
         phi, H = k.joint(q[k])
-        U = P[k] @ H.T
-        D = (H @ U).plus_diagonal(k.armature)  # (4.6)
-        G[k] = U @ D.inv  # (5.12)
-        z_k = z[k] - Force.of(pull) * last[k]
-        eps = b[k] - H @ z_k  # (4.20)
+        D, G[k], P_plus = free_joint(P[k], H, k.armature)  # (4.6), (5.12), (4.5)
+        eps, z_plus = filtered(z[k] - Force.of(pull) * last[k], b[k], H, G[k])  # (4.20)
         nu[k] = D.inv @ eps
-        P[k.parent] += phi.congruence(P[k] - U @ G[k].T)  # (4.5)
-        z[k.parent] += phi @ (z_k + G[k] @ eps)
+        P[k.parent] += phi.congruence(P_plus)
+        z[k.parent] += phi @ z_plus
     for k in links.base_to_tip():
         phi, H = k.joint(q[k])
         lam_in = phi.T @ (_at(ports, lam[k.parent]) + Motion.of(start) * first[k])
-        x[k] = nu[k] - G[k].T @ lam_in  # (4.22)
-        lam[k] = lam_in + H.T @ x[k]
+        x[k], lam[k] = smoothed(lam_in, nu[k], H, G[k])  # (4.22)
     return x
 
 

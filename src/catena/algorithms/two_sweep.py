@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from catena.algorithms.steps import free_joint, smoothed
 from catena.functions.function import Function
 from catena.spatial import Dofs, Force, Motion, RigidInertia, Transform, Vec3
 from catena.spatial.quadratic import Parts, Quadratic
@@ -32,11 +33,8 @@ def two_sweep(links: Links, q: Field, v: Field, tau: Field, f_ext: Field | None 
             z[k] = z[k] - Quadratic.constant(k.frame @ f_ext[k])
     for k in links.tip_to_base():
         own = H[k].T @ v[k]
-        U = P[k] @ H[k].T
-        D[k] = (H[k] @ U).plus_diagonal(k.armature)  # (4.6)
-        G[k] = U @ D[k].inv  # (5.12)
-        P_plus = P[k] - U @ G[k].T
-        P[k.parent] += phi[k].congruence(P_plus)  # (4.5)
+        D[k], G[k], P_plus = free_joint(P[k], H[k], k.armature)  # (4.6), (5.12), (4.5)
+        P[k.parent] += phi[k].congruence(P_plus)
         seen = z[k].shifted(own.angular).turned(phi[k])  # z(k), given ω(k+1)
         a = Quadratic.of(_bias_acceleration(k, phi[k], own, q[k], v[k]))
         eps[k] = Quadratic.constant(tau[k]) - seen.under(H[k])  # (5.16)
@@ -45,8 +43,7 @@ def two_sweep(links: Links, q: Field, v: Field, tau: Field, f_ext: Field | None 
         own, w = H[k].T @ v[k], omega[k.parent]
         omega[k] = (phi[k].T @ Motion(w, Vec3.zero())).angular + own.angular  # (2.2)
         alpha_in = phi[k].T @ alpha[k.parent] + _bias_acceleration(k, phi[k], own, q[k], v[k]).at(w)
-        vdot[k] = D[k].inv @ eps[k].at(w) - G[k].T @ alpha_in  # (5.17)
-        alpha[k] = alpha_in + H[k].T @ vdot[k]
+        vdot[k], alpha[k] = smoothed(alpha_in, D[k].inv @ eps[k].at(w), H[k], G[k])  # (5.17)
     return vdot
 
 

@@ -7,7 +7,8 @@ In the papers' notation: B carries a twist from a link to the next, p is what a 
 mass of the articulated body that begins at a link, ψ = M̂ p, m̂ = pᵀ ψ. ``Bt[i] @ w`` is Bᵀ w, ``Bt[i].T @ t`` is B t,
 ``pt[i] @ w`` is pᵀ w and ``pt[i].T @ x`` is p x. Twists are about the origins of the links' frames, not about the mass
 centres; that shifts p, B and M together and leaves every product pᵀ M̂ B p, hence U and D, as in the papers.
-:mod:`catena.algorithms.denoc` keeps the mass centres.
+:mod:`catena.algorithms.denoc` keeps the mass centres. What U and D do to a vector, from stored ψ̂ and m̂, is in
+:mod:`catena.algorithms.innovations`: there U is I + HΦL, and the gain G is ψ̂.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from __future__ import annotations
 from typing import Any
 
 from catena.algorithms.newton_euler import at_rest
+from catena.algorithms.steps import free_joint
 from catena.functions.function import Function
 from catena.scalars import Scalar
 from catena.spatial import Force, Motion
@@ -29,49 +31,44 @@ def forward_dynamics(links: Links, q: Field, v: Field, tau: Field, f_ext: Field 
     The bias torques come from the Newton-Euler equations with θ̈ = 0 (see errata). Their wrenches go towards the base
     exactly as η̃ does, so the two travel as one.
     """
-    Bt, pt, t, M, psi, eta, tau_tilde, mu, vdot = links.fields("Bt pt t M psi eta tau_tilde mu vdot")
-    t[links.base], mu[links.base] = at_rest(links), Motion.zero()
+    Bt, pt, t, M, eta = links.fields("Bt pt t M eta")
+    t[links.base] = at_rest(links)
     for i in links.base_to_tip():
         Bt[i], pt[i] = i.joint(q[i])
         t[i] = t[i.parent].through(Bt[i]).joined(pt[i], v[i], i.kind.axes_rate(q[i], v[i]))  # (3) and its rate, θ̈ = 0
         M[i], eta[i] = i.M.articulated, t[i].wrench(i.M)
         if f_ext is not None:
             eta[i] = eta[i] - i.frame @ f_ext[i]
+    return _eliminated(links, Bt, pt, M, eta, tau)
+
+
+def solve(links: Links, q: Field, x: Field) -> Field:
+    """I⁻¹ x by (24): the accelerations that torques x cause in a mechanism at rest without gravity. O(n)."""
+    Bt, pt, M, eta = links.fields("Bt pt M eta")
+    for i in links.base_to_tip():
+        Bt[i], pt[i] = i.joint(q[i])
+        M[i], eta[i] = i.M.articulated, Force.zero()
+    return _eliminated(links, Bt, pt, M, eta, x)
+
+
+def _eliminated(links: Links, Bt: Field, pt: Field, M: Field, eta: Field, tau: Field) -> Field:
+    """θ̈ by (32)-(39): U and D are made and used in one sweep to the base, Uᵀ in one back to the tips.
+
+    M and eta hold the links' own extended masses and wrenches, and end as M̂ and η̃.
+    """
+    psi, tau_tilde, mu, vdot = links.fields("psi tau_tilde mu vdot")
     for i in links.tip_to_base():
-        psi_i = M[i] @ pt[i].T  # (32)
-        m = (pt[i] @ psi_i).plus_diagonal(i.armature)  # (32)
-        psi[i] = psi_i @ m.inv  # (33)
+        m, psi[i], M_ii = free_joint(M[i], pt[i], i.armature)  # (32), (33), below (35)
         tau_hat = tau[i] - pt[i] @ eta[i]  # (36)
         tau_tilde[i] = m.inv @ tau_hat
-        M[i.parent] += Bt[i].congruence(M[i] - psi_i @ psi[i].T)  # (35)
+        M[i.parent] += Bt[i].congruence(M_ii)  # (35)
         eta[i.parent] += Bt[i] @ (psi[i] @ tau_hat + eta[i])  # (37)
+    mu[links.base] = Motion.zero()
     for i in links.base_to_tip():
         mu_in = Bt[i].T @ mu[i.parent]  # (39)
         vdot[i] = tau_tilde[i] - psi[i].T @ mu_in  # (38)
         mu[i] = pt[i].T @ vdot[i] + mu_in
     return vdot
-
-
-def solve(links: Links, q: Field, x: Field) -> Field:
-    """I⁻¹ x by (24): the accelerations that torques x cause in a mechanism at rest without gravity. O(n)."""
-    Bt, pt, M, psi, eta, tau_tilde, mu, y = links.fields("Bt pt M psi eta tau_tilde mu y")
-    mu[links.base] = Motion.zero()
-    for i in links.base_to_tip():
-        Bt[i], pt[i] = i.joint(q[i])
-        M[i], eta[i] = i.M.articulated, Force.zero()
-    for i in links.tip_to_base():
-        psi_i = M[i] @ pt[i].T  # (32)
-        m = (pt[i] @ psi_i).plus_diagonal(i.armature)  # (32)
-        psi[i] = psi_i @ m.inv  # (33)
-        tau_hat = x[i] - pt[i] @ eta[i]  # (36)
-        tau_tilde[i] = m.inv @ tau_hat
-        M[i.parent] += Bt[i].congruence(M[i] - psi_i @ psi[i].T)  # (35)
-        eta[i.parent] += Bt[i] @ (psi[i] @ tau_hat + eta[i])  # (37)
-    for i in links.base_to_tip():
-        mu_in = Bt[i].T @ mu[i.parent]  # (39)
-        y[i] = tau_tilde[i] - psi[i].T @ mu_in  # (38)
-        mu[i] = pt[i].T @ y[i] + mu_in
-    return y
 
 
 def articulated_bodies(links: Links, q: Field) -> Field:
@@ -95,10 +92,8 @@ def _decomposition(links: Links, q: Field) -> tuple[Field, Field, Field]:
         Bt[i], pt[i] = i.joint(q[i])
         M[i] = i.M.articulated  # M̂_{n,n+1} = M_n at a tip
     for i in links.tip_to_base():
-        psi_i = M[i] @ pt[i].T  # (32)
-        m[i] = (pt[i] @ psi_i).plus_diagonal(i.armature)  # (32)
-        psi[i] = psi_i @ m[i].inv  # (33)
-        M[i.parent] += Bt[i].congruence(M[i] - psi_i @ psi[i].T)  # (35)
+        m[i], psi[i], M_ii = free_joint(M[i], pt[i], i.armature)  # (32), (33), below (35)
+        M[i.parent] += Bt[i].congruence(M_ii)  # (35)
     return M, psi, m
 
 
@@ -124,56 +119,6 @@ def elements(links: Any, q: Field) -> tuple[Matrix, Matrix]:
     return U, D
 
 
-def U_times(links: Links, q: Field, psi: Field, x: Field) -> Field:
-    """U x = x + T_dᵀ (T_l − 1)ᵀ N T_d x (22a), from the tip to the base."""
-    Bt, pt, eta, y = links.fields("Bt pt eta y")
-    for i in links.base_to_tip():
-        Bt[i], pt[i] = i.joint(q[i])
-        eta[i] = Force.zero()
-    for i in links.tip_to_base():
-        y[i] = x[i] + pt[i] @ eta[i]
-        eta[i.parent] += Bt[i] @ (psi[i] @ x[i] + eta[i])
-    return y
-
-
-def U_solve(links: Links, q: Field, psi: Field, x: Field) -> Field:
-    """U⁻¹ x = E₂ ⋯ E_n x, from the tip to the base: (36)-(37)."""
-    Bt, pt, eta, y = links.fields("Bt pt eta y")
-    for i in links.base_to_tip():
-        Bt[i], pt[i] = i.joint(q[i])
-        eta[i] = Force.zero()
-    for i in links.tip_to_base():
-        y[i] = x[i] - pt[i] @ eta[i]  # (36)
-        eta[i.parent] += Bt[i] @ (psi[i] @ y[i] + eta[i])  # (37)
-    return y
-
-
-def Ut_times(links: Links, q: Field, psi: Field, x: Field) -> Field:
-    """Uᵀ x, from the base to the tip."""
-    mu, y = links.fields("mu y")
-    mu[links.base] = Motion.zero()
-    for i in links.base_to_tip():
-        Bt, pt = i.joint(q[i])
-        mu_in = Bt.T @ mu[i.parent]
-        y[i] = x[i] + psi[i].T @ mu_in
-        mu[i] = pt.T @ x[i] + mu_in
-    return y
-
-
-def Ut_solve(links: Links, q: Field, psi: Field, x: Field) -> Field:
-    """U⁻ᵀ x = Eᵀ x, from the base to the tip: (38)-(39)."""
-    mu, y = links.fields("mu y")
-    mu[links.base] = Motion.zero()
-    for i in links.base_to_tip():
-        Bt, pt = i.joint(q[i])
-        mu_in = Bt.T @ mu[i.parent]  # (39)
-        y[i] = x[i] - psi[i].T @ mu_in  # (38)
-        mu[i] = pt.T @ y[i] + mu_in
-    return y
-
-
-_ACTION = {"q": "q", "psi": "axes", "x": "v"}
-
 FORWARD_DYNAMICS = Function(
     "forward_dynamics/udu",
     forward_dynamics,
@@ -184,7 +129,3 @@ FORWARD_DYNAMICS = Function(
 SOLVE = Function("udu/solve", solve, {"q": "q", "x": "v"}, {"y": "v"})
 ELEMENTS = Function("udu/elements", elements, {"q": "q"}, {"U": "dense:nv,nv", "D": "dense:nv,nv"})
 FACTORS = Function("udu/factors", factors, {"q": "q"}, {"psi": "axes", "m": "small"})
-U_TIMES = Function("udu/U_times", U_times, _ACTION, {"y": "v"})
-U_SOLVE = Function("udu/U_solve", U_solve, _ACTION, {"y": "v"})
-UT_TIMES = Function("udu/Ut_times", Ut_times, _ACTION, {"y": "v"})
-UT_SOLVE = Function("udu/Ut_solve", Ut_solve, _ACTION, {"y": "v"})

@@ -12,6 +12,7 @@ from catena.algorithms import (
     determinant,
     fixman,
     fixman_determinant,
+    innovations,
     newton_euler,
     reverse_gaussian_elimination,
     udu,
@@ -72,10 +73,10 @@ _UDU = (
     reverse_gaussian_elimination.SOLVE,
     udu.SOLVE,
     udu.FACTORS,
-    udu.U_TIMES,
-    udu.U_SOLVE,
-    udu.UT_TIMES,
-    udu.UT_SOLVE,
+    innovations.U_TIMES,
+    innovations.U_SOLVE,
+    innovations.UT_TIMES,
+    innovations.UT_SOLVE,
 )
 _FIXMAN = (fixman.FIXMAN, fixman.SOLVE, fixman.REACTIONS, fixman_determinant.LOG_DETERMINANT)
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from catena.algorithms import frames, inverse_matrix
+from catena.algorithms import frames, operational_space
 from catena.algorithms.frames import Place
 from catena.algorithms.kinematics import FRAMES
 from catena.arguments.words import one_of
@@ -142,19 +142,19 @@ QUESTIONS = {
         frames.jacobian_transpose_times, Carried.jacobian_transpose_times, {"tau": "dense:nv"}, {"f": "robot:{w}"}
     ),
     "operational_inertia": Question(
-        _at_points(inverse_matrix.operational_inertia),
+        _at_points(operational_space.operational_inertia),
         Carried.operational_inertia,
         {"inertia": "dense:{w},{w}", "inverse": "dense:{w},{w}"},
         check=_check_invertible,
     ),
     "operational_mobility": Question(
-        _at_points(inverse_matrix.mobility),
+        _at_points(operational_space.mobility),
         Carried.operational_mobility,
         {"inverse": "dense:{w},{w}"},
         check=_check_moving,
     ),
     "dynamically_consistent_inverse": Question(
-        _at_points(inverse_matrix.consistent_inverse),
+        _at_points(operational_space.consistent_inverse),
         Carried.dynamically_consistent_inverse,
         {"inverse": "dense:nv,{w}"},
         check=_check_invertible,

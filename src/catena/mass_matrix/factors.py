@@ -77,7 +77,7 @@ class Upper(_Factor):
 
     def solve(self, b: npt.ArrayLike) -> Array:
         """U⁻¹ b, or U⁻ᵀ b, for vectors b, (..., nv). O(n)."""
-        action = partial(self._method.upper, "transpose_divide" if self._transposed else "divide")
+        action = partial(self._method.upper, "Ut_solve" if self._transposed else "U_solve")
         return cast(Array, answer(self._method, f"{self._name}.solve", action, None, "b", b))
 
     @property
@@ -85,7 +85,7 @@ class Upper(_Factor):
         return "U.T" if self._transposed else "U"
 
     def _times(self, x: Array, out: Array | None = None) -> Array:
-        return self._method.upper("transpose_times" if self._transposed else "times", x, out)
+        return self._method.upper("Ut_times" if self._transposed else "U_times", x, out)
 
     def dense(self) -> Array:
         """The matrix, (..., nv, nv). O(n²) time and memory."""

@@ -6,7 +6,6 @@ often as it likes. Vectors lie along the last dimension and broadcast against th
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -23,51 +22,11 @@ from catena.fixman import method as fixman_method
 from catena.functions.asking import ask, delivered, is_rolled
 from catena.functions.catalogue import MASS_MATRIX, MASS_MATRIX_TIMES
 from catena.functions.function import Function
-from catena.spatial import Dofs, SmallSymmetric, small
-from catena.sweeps import Field, Links
 
 if TYPE_CHECKING:
     from catena.robot import Robot
 
 Array = npt.NDArray[Any]
-
-
-def joint_by_joint(links: Links, action: Callable[[SmallSymmetric, Dofs], Dofs], D: Field, x: Field) -> Field:
-    """What `action` makes of each joint's block of D and of x there."""
-    (y,) = links.fields("y")
-    for k in links.base_to_tip():
-        y[k] = action(D[k], x[k])
-    return y
-
-
-def _divided(D: SmallSymmetric, x: Dofs) -> Dofs:
-    return D.inv @ x
-
-
-def _udu_solve(links: Links, q: Field, psi: Field, m: Field, x: Field) -> Field:
-    """U⁻ᵀ D⁻¹ U⁻¹ x, Saha (1995), (24)."""
-    return udu.Ut_solve(links, q, psi, joint_by_joint(links, _divided, m, udu.U_solve(links, q, psi, x)))
-
-
-def _udu_root(links: Links, q: Field, psi: Field, m: Field, x: Field) -> Field:
-    """U D^½ x."""
-    return udu.U_times(links, q, psi, joint_by_joint(links, small.root, m, x))
-
-
-def _udu_inverse_root(links: Links, q: Field, psi: Field, m: Field, x: Field) -> Field:
-    """U⁻ᵀ D^−½ x."""
-    return udu.Ut_solve(links, q, psi, joint_by_joint(links, small.inverse_root, m, x))
-
-
-def _blocks(name: str, action: Callable[[SmallSymmetric, Dofs], Dofs]) -> Function:
-    def algorithm(links: Links, D: Field, x: Field) -> Field:
-        return joint_by_joint(links, action, D, x)
-
-    return Function(f"blocks/{name}", algorithm, {"D": "small", "x": "v"}, {"y": "v"})
-
-
-BLOCKS_TIMES, BLOCKS_SOLVE = _blocks("times", small.times), _blocks("solve", _divided)
-_FACTORED = {"q": "q", "G": "axes", "D": "small", "x": "v"}
 
 
 @dataclass(frozen=True)
@@ -78,10 +37,10 @@ class Factorization:
     solve: Function
     root: Function
     inverse_root: Function
-    times: Function
-    transpose_times: Function
-    divide: Function
-    transpose_divide: Function
+    U_times: Function
+    Ut_times: Function
+    U_solve: Function
+    Ut_solve: Function
 
 
 INNOVATIONS = Factorization(
@@ -89,21 +48,12 @@ INNOVATIONS = Factorization(
     innovations.SOLVE,
     innovations.ROOT,
     innovations.INVERSE_ROOT,
-    innovations.COLOUR,
-    innovations.COLOUR_TRANSPOSED,
-    innovations.WHITEN,
-    innovations.WHITEN_TRANSPOSED,
+    innovations.U_TIMES,
+    innovations.UT_TIMES,
+    innovations.U_SOLVE,
+    innovations.UT_SOLVE,
 )
-UDU = Factorization(
-    udu.FACTORS,
-    Function("udu/solve_factored", _udu_solve, _FACTORED, {"y": "v"}),
-    Function("udu/root", _udu_root, _FACTORED, {"y": "v"}),
-    Function("udu/inverse_root", _udu_inverse_root, _FACTORED, {"y": "v"}),
-    udu.U_TIMES,
-    udu.UT_TIMES,
-    udu.U_SOLVE,
-    udu.UT_SOLVE,
-)
+UDU = replace(INNOVATIONS, factor=udu.FACTORS)
 
 
 class Method:
@@ -136,7 +86,7 @@ class Method:
         """M⁻¹ b."""
         function = self.factorization.solve
         if self.q.ndim == 1 and np.ndim(b) > 1 and is_rolled(self.robot, self.shape):
-            function = replace(function, name=f"{function.name}/shared", shared=("q", "G", "psi", "D"))
+            function = replace(function, name=f"{function.name}/shared", shared=("q", "G", "D"))
         result: Array = self.ask(function, self.q, *self.factors, b, out=out)
         return result
 
@@ -201,7 +151,9 @@ class Method:
 
     def blocks(self, which: str, x: npt.ArrayLike, out: Array | None = None) -> Array:
         """What D does: "times" or "solve"."""
-        result: Array = self.ask(BLOCKS_TIMES if which == "times" else BLOCKS_SOLVE, self.factors[1], x, out=out)
+        result: Array = self.ask(
+            innovations.D_TIMES if which == "times" else innovations.D_SOLVE, self.factors[1], x, out=out
+        )
         return result
 
 

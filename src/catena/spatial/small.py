@@ -1,4 +1,4 @@
-"""What the factors of a small symmetric matrix do to a vector: D x and the two square roots, one joint at a time.
+"""What a small symmetric matrix does to a vector: D x, D⁻¹ x and the two square roots, one joint at a time.
 
 D = L diag(d) Lᵀ with L unit lower triangular, so L diag(√d) is a square root of D and L⁻ᵀ diag(1/√d) one of D⁻¹.
 """
@@ -14,6 +14,11 @@ def times(D: SmallSymmetric, x: Dofs) -> Dofs:
     n = len(x)
     rows = [[D.lower[max(i, j)][min(i, j)] for j in range(n)] for i in range(n)]
     return Dofs([Dofs(row).dot(x) for row in rows])
+
+
+def solve(D: SmallSymmetric, x: Dofs) -> Dofs:
+    """D⁻¹ x."""
+    return D.inv @ x
 
 
 def root(D: SmallSymmetric, x: Dofs) -> Dofs:
