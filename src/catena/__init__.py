@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from catena.fixman.planar_point_masses import planar_blocks
     from catena.functions.count import count
     from catena.functions.evaluate import evaluate
+    from catena.kernels.call.release import release_memory
     from catena.symbols import symbolic
 
 __all__ = [
@@ -58,6 +59,7 @@ __all__ = [
     "planar_chain",
     "point_mass_chain",
     "random_tree",
+    "release_memory",
     "robots",
     "rod_chain",
     "rotations",
@@ -74,6 +76,7 @@ _LATER = {
     "fixman_solution": "fixman.method",
     "partition": "fixman.partition",
     "planar_blocks": "fixman.planar_point_masses",
+    "release_memory": "kernels.call.release",
     "solve_in_pieces": "fixman.parallel_chain",
     "symbolic": "symbols",
 }
