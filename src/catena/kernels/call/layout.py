@@ -14,12 +14,21 @@ from typing import Any
 import numpy as np
 
 from catena.kernels.call.call_ir import API
+from catena.kernels.call.header import (
+    ALIGNED,
+    C_CONTIGUOUS,
+    DATA,
+    DTYPE,
+    FLAGS,
+    HEADER_BYTES,
+    NDIM,
+    SHAPE,
+    TYPE,
+    WRITEABLE,
+)
 
 NUMPY_ABIS = (0x01000009, 0x02000000)
 """The binary interfaces of NumPy 1 and 2."""
-
-HEADER_BYTES = 72
-"""Up to and including the flags."""
 
 _NUMPY_TABLE = {"PyArray_Type": 2, "PyArray_Return": 76, "PyArray_NewFromDescr": 94}
 
@@ -46,7 +55,7 @@ def address(array: np.ndarray) -> int:
     """Where the elements of an array begin; ``array.ctypes.data`` says the same in four times the time."""
     if python_api() is None:
         return int(array.ctypes.data)
-    return ctypes.c_int64.from_address(id(array) + 16).value
+    return ctypes.c_int64.from_address(id(array) + DATA).value
 
 
 def _familiar_interpreter() -> bool:
@@ -99,17 +108,17 @@ def _as_expected(array: np.ndarray) -> bool:
         return False
     start = id(array)
     pointer, integer = ctypes.c_void_p.from_address, ctypes.c_int32.from_address
-    if integer(start + 24).value != array.ndim or pointer(start + 8).value != id(np.ndarray):
+    if integer(start + NDIM).value != array.ndim or pointer(start + TYPE).value != id(np.ndarray):
         return False
-    seen_shape = (ctypes.c_int64 * array.ndim).from_address(pointer(start + 32).value or 0) if array.ndim else ()
-    flags = integer(start + 64).value
+    seen_shape = (ctypes.c_int64 * array.ndim).from_address(pointer(start + SHAPE).value or 0) if array.ndim else ()
+    flags = integer(start + FLAGS).value
     return (
-        pointer(start + 16).value == array.ctypes.data
+        pointer(start + DATA).value == array.ctypes.data
         and tuple(seen_shape) == array.shape
-        and pointer(start + 56).value == id(array.dtype)
-        and bool(flags & 1) == array.flags.c_contiguous
-        and bool(flags & 256) == array.flags.aligned
-        and bool(flags & 1024) == array.flags.writeable
+        and pointer(start + DTYPE).value == id(array.dtype)
+        and bool(flags & C_CONTIGUOUS) == array.flags.c_contiguous
+        and bool(flags & ALIGNED) == array.flags.aligned
+        and bool(flags & WRITEABLE) == array.flags.writeable
     )
 
 
