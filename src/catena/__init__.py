@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from catena import rotations
     from catena.functions.count import count
     from catena.functions.evaluate import evaluate
+    from catena.kernels.call.release import release_memory
     from catena.symbols import symbolic
 
 __all__ = [
@@ -56,6 +57,7 @@ __all__ = [
     "planar_chain",
     "point_mass_chain",
     "random_tree",
+    "release_memory",
     "robots",
     "rod_chain",
     "rotations",
@@ -65,7 +67,13 @@ __all__ = [
 
 __getattr__ = imported_later(
     __name__,
-    {"count": "functions.count", "evaluate": "functions.evaluate", "rotations": "", "symbolic": "symbols"},
+    {
+        "count": "functions.count",
+        "evaluate": "functions.evaluate",
+        "release_memory": "kernels.call.release",
+        "rotations": "",
+        "symbolic": "symbols",
+    },
 )
 
 

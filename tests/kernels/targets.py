@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from catena.arguments.arrays import Port
+from catena.kernels.build import unrolled_ir
 from catena.kernels.call.kernel import Kernel
-from catena.kernels.codegen.unrolled import unrolled_ir
 from catena.kernels.machine.compile import load, object_code
 from catena.kernels.machine.target import Target, host
 from catena.trace.graph import Expr, Graph, Operand

@@ -100,4 +100,3 @@ RESPONSE = Function(
     {"q": "q", "G": "axes", "D": "small", "f": "force"},
     {"vdot": "v", "alpha": "motion"},
 )
-

@@ -19,7 +19,7 @@ from catena.errors import ShapeError
 from catena.fixman.pattern import part_of, pattern_of
 from catena.functions import engine
 from catena.model.tree import Tree
-from catena.trace.recorder import classify
+from catena.trace.recorder import classify, recorded
 
 if TYPE_CHECKING:
     from catena.robot import Robot
@@ -124,8 +124,6 @@ def ports_of(tree: Tree) -> tuple[int, ...]:
 
     They are those that the recursion passes on from link to link; and no joint makes other components of acceleration.
     """
-    from catena.kernels.build import recorded
-
     function = finishing(tuple(range(6)))
     lowered = engine.lowered_for(tree, function)
     program = recorded(lowered, classify(lowered)[0], function, function.inputs)

@@ -12,8 +12,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from catena.algorithms.innovations import FACTOR, RESPONSE
+from catena.algorithms.innovations import FACTOR
 from catena.algorithms.kinematics import JOINT_AXES, LINK_ACCELERATIONS, LINK_VELOCITIES, PLACEMENTS, WRENCH_TORQUES
+from catena.algorithms.operational_space import RESPONSE
 from catena.functions.composed import Loops
 from catena.model.tree import Frame
 

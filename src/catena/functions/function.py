@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from catena.errors import CatenaError
+from catena.errors import CatenaError, UnsupportedError
 from catena.scalars import Scalar
 from catena.spatial import Axes, Columns, Dofs, Force, Mat3, Motion, SmallSymmetric, Sym3, Vec3
 from catena.spatial.leaves import leaves
@@ -94,6 +94,11 @@ def dense_shape(name: str, n: int, nq: int, nv: int) -> tuple[int, ...]:
     return tuple(sizes[word] if word in sizes else int(word) for word in words)
 
 
+def by_recipe(*arguments: Any) -> Any:
+    """In place of an algorithm: the function is answered by its recipe alone, whatever the shape of kernels."""
+    raise UnsupportedError("this function is composed of others with NumPy: it has no algorithm to run on other scalars")
+
+
 @dataclass(frozen=True)
 class Function:
     """An algorithm with the names and kinds of its arrays.
@@ -101,15 +106,15 @@ class Function:
     `name` tells functions apart; up to the first slash it is the question that users ask, which messages show. `inputs`
     that a call may leave out are listed in `optional`, and then reach the algorithm as None. An output of a kind such
     as "dense:nv,nv" is a nested list of scalars, which only unrolled kernels can make. `recipe` takes the
-    place of loops, from what other functions' loops give (see :mod:`catena.functions.composed`), and of an algorithm
-    that is None. `regroup` and
+    place of loops, from what other functions' loops give (see :mod:`catena.functions.composed`), and of the
+    algorithm where that is :func:`by_recipe`. `regroup` and
     `choose` say which lowering passes the algorithm can bear: see :func:`catena.model.lowering.lowered.lower`; with
     `cut` it asks links whether their own inertia has an inverse. `shared` inputs are the same for all samples of a call
     and come without leading dimensions; rolled kernels keep one copy of them.
     """
 
     name: str
-    algorithm: Callable[..., Any] | None
+    algorithm: Callable[..., Any]
     inputs: Mapping[str, str]
     outputs: Mapping[str, str]
     optional: tuple[str, ...] = ()

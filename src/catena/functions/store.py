@@ -10,7 +10,7 @@ import numpy as np
 from catena.arguments.dtypes import checked_dtype
 from catena.errors import UnsupportedError
 from catena.functions.composed import Composed
-from catena.functions.function import Function
+from catena.functions.function import Function, by_recipe
 from catena.kernels.call.books import Books
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ class Compiled(Books):
     def _built(self, function: Function, present: tuple[str, ...], dtype: np.dtype[Any], shape: str) -> Any:
         from catena.kernels.build import rolled_kernel, signature, unrolled_kernel
 
-        if function.recipe is not None and (function.algorithm is None or shape == "rolled"):
+        if function.recipe is not None and (function.algorithm is by_recipe or shape == "rolled"):
             described = signature(self.tree, function, present, dtype)
             return Composed(function.recipe, described, self.tree, lambda f: self.kernel(f, (), dtype, shape))
         return (unrolled_kernel if shape == "unrolled" else rolled_kernel)(self.tree, function, present, dtype)
@@ -78,7 +78,7 @@ def kernel_shape(tree: Tree, function: Function, shape: str | None) -> str:
         raise UnsupportedError(f"{function.question} makes a whole matrix, which only unrolled kernels can")
     if shape is None:
         shape = "unrolled" if whole or tree.n <= UNROLLED else "rolled"
-    if shape == "unrolled" and tree.n > UNROLLABLE and function.algorithm is not None:
+    if shape == "unrolled" and tree.n > UNROLLABLE and function.algorithm is not by_recipe:
         other = "a method without whole matrices" if whole else "kernel='rolled'"
         raise UnsupportedError(
             f"{function.question} unrolled for {tree.n:,} links: expected at most {UNROLLABLE} links; use {other}"

@@ -11,6 +11,7 @@ import time
 
 import pytest
 
+import catena
 from catena.errors import CatenaError
 from catena.kernels.call.threads import get_threads, run_shared, set_threads
 
@@ -125,3 +126,71 @@ def test_a_forked_child_has_helpers_of_its_own():
     command = [sys.executable, "-W", "ignore", "-c", FORKED]
     result = subprocess.run(command, capture_output=True, timeout=60, check=False)
     assert result.returncode == 0, result.stderr.decode()
+
+
+def helpers():
+    return [thread for thread in threading.enumerate() if thread.name == "catena"]
+
+
+def work_together(count):
+    gate = threading.Barrier(count)
+    run_shared(lambda: gate.wait(timeout=30), count)
+
+
+def wait_for(count):
+    deadline = time.monotonic() + 30
+    while len(helpers()) != count and time.monotonic() < deadline:
+        time.sleep(0.005)
+    return len(helpers()) == count
+
+
+def test_helpers_end_when_fewer_are_asked_for():
+    set_threads(5)
+    work_together(5)
+    set_threads(3)
+    assert wait_for(2)
+    set_threads(3)
+    set_threads(1)
+    assert wait_for(0)
+    work_together(3)
+    assert len(helpers()) == 2
+
+
+def test_helpers_end_when_memory_is_released():
+    work_together(3)
+    catena.release_memory()
+    assert wait_for(0)
+    work_together(3)
+
+
+def test_a_busy_helper_finishes_what_it_does_before_it_ends():
+    began, release, finished = threading.Event(), threading.Event(), []
+
+    def work():
+        if threading.current_thread().name == "catena":
+            began.set()
+            release.wait(timeout=30)
+            finished.append(1)
+        else:
+            assert began.wait(timeout=30)
+            set_threads(1)
+            release.set()
+
+    run_shared(work, 2)
+    assert finished == [1]
+    assert wait_for(0)
+
+
+def test_without_threads_from_the_system_the_caller_works_alone(monkeypatch):
+    set_threads(1)
+    assert wait_for(0)
+
+    def refuse(self):
+        raise RuntimeError("can't start new thread")
+
+    monkeypatch.setattr(threading.Thread, "start", refuse)
+    ran = []
+    run_shared(lambda: ran.append(1), 4)
+    assert ran == [1]
+    monkeypatch.undo()
+    work_together(3)

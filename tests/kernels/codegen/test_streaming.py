@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from tests.kernels.targets import kernel, leaves
 
+from catena.kernels.build import unrolled_ir
 from catena.kernels.codegen import tiles
 from catena.kernels.codegen.transposition import INLINE
-from catena.kernels.codegen.unrolled import unrolled_ir
 from catena.kernels.machine.target import host
 from catena.trace.graph import Graph
 

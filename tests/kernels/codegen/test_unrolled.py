@@ -13,7 +13,7 @@ from tests.kernels.elf import undefined_symbols
 from tests.kernels.targets import kernel, leaves, targets, unfused
 
 from catena.errors import UnsupportedError
-from catena.kernels.codegen.unrolled import unrolled_ir
+from catena.kernels.build import unrolled_ir
 from catena.kernels.machine.compile import object_code
 from catena.kernels.machine.target import Target, host
 from catena.trace.fuse import fuse

@@ -10,15 +10,16 @@ from catena import robots
 from catena.functions.catalogue import INVERSE_DYNAMICS
 from catena.functions.linkwise import lowered_for, trace
 from catena.kernels import build
-from catena.kernels.codegen.unrolled import unrolled_ir
+from catena.kernels.build import unrolled_ir
 from catena.kernels.machine.compile import object_code
 from catena.kernels.machine.selfcheck import agrees
 from catena.kernels.machine.target import host
 
+ARM = catena.load(robots.path("two_link_arm")).tree
+
 
 def traced_arm():
-    robot = catena.load(robots.path("two_link_arm"))
-    return trace(lowered_for(robot.tree, INVERSE_DYNAMICS), INVERSE_DYNAMICS)
+    return trace(lowered_for(ARM, INVERSE_DYNAMICS), INVERSE_DYNAMICS)
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
@@ -41,7 +42,7 @@ def test_wrong_code_is_replaced(monkeypatch):
         return unrolled_ir(sizes, wrong if target.assembly else outputs, dtype=dtype, target=target)
 
     monkeypatch.setattr(build, "unrolled_ir", misbehaving)
-    code = build._unrolled_code(traced, np.dtype(float))
+    code = build._unrolled_code(ARM, INVERSE_DYNAMICS, (), np.dtype(float), host())
     if host().assembles:
         assert made == [True, False]
     assert agrees(code, traced, np.dtype(float))

@@ -8,8 +8,9 @@ unusual, goes unchanged to the question's Python function, which knows everythin
 
 from __future__ import annotations
 
-from catena.kernels.call.api import Header, api, type_of
+from catena.kernels.call.api import api, type_of
 from catena.kernels.call.code import Code
+from catena.kernels.call.header import Header
 from catena.kernels.call.words import COMPILED, MAX_PARAMETERS, Book, Given, Parameter, Question, Role
 
 TABLE = 32

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from catena.kernels.call.code import Code
+from catena.kernels.call.header import Header
 
 FUNCTIONS = (
     "PyObject_Vectorcall",
@@ -45,24 +46,6 @@ def vectorcall_ir() -> str:
     arguments = f"ptr {thread}", "ptr %callable", "ptr %args", f"i64 {count}", "ptr %names"
     c.give(c.call(api(c, "_PyObject_MakeTpCall"), *arguments))
     return str(c)
-
-
-class Header:
-    """Where the header of an object keeps things, in bytes; :mod:`catena.kernels.call.layout` verifies it."""
-
-    TYPE = 8
-    ITEMS = 24  # of a tuple
-    LENGTH = 16  # of a tuple
-    DATA, RANK, SHAPE, STRIDES, DTYPE, FLAGS = 16, 24, 32, 40, 56, 64  # of an array
-    NUMBER = 16  # of a float, and of a float64 of NumPy
-    LIST = 24  # where a list keeps the address of its items
-    KIND = 24  # of a dtype: one character
-
-
-CONTIGUOUS, ALIGNED, WRITEABLE, FORCE, NATIVE = 0x1, 0x100, 0x400, 0x10, 0x200
-"""Flags of arrays, and of requests for arrays."""
-
-PLAIN = CONTIGUOUS | ALIGNED
 
 
 def type_of(code: Code, x: str) -> str:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from catena.kernels.call.runtime import finish, help_along, share
 from catena.kernels.call.scratch import borrow, give_back
-from catena.kernels.call.share_ir import JOB_WORDS, UNHEARD
+from catena.kernels.call.share_ir import JOB, JOB_WORDS
 from catena.kernels.call.threads import bell_address, get_threads, run_shared
 
 if TYPE_CHECKING:
@@ -61,10 +61,7 @@ def run_job(kernel: Kernel, plan: Plan, words: ctypes.Array[ctypes.c_int64], sam
     way = "share_batch"
     if plan.one_by_one:
         entry, size, way = kernel.single_entry, kernel.single_scratch, "share_single"
-    shape = len(kernel.inputs), len(kernel.outputs), kernel.dtype.itemsize
-    bell = bell_address() if plan.threads > 1 else ctypes.addressof(words) + 8 * UNHEARD
-    words[:11] = [entry, kernel.context_address, 0, samples, piece, *shape, kernel.widths_address, 0, bell]
-
+    _fill(words, kernel, entry, samples, piece, plan.threads > 1)
     caller = threading.get_ident()
 
     def work(owners: Any = owners) -> None:  # a thread that is still working holds them, whatever becomes of the call
@@ -77,6 +74,27 @@ def run_job(kernel: Kernel, plan: Plan, words: ctypes.Array[ctypes.c_int64], sam
 
     wait = finish()
     run_shared(work, plan.threads, wait and (lambda: wait(ctypes.addressof(words))))
+
+
+def _fill(
+    words: ctypes.Array[ctypes.c_int64], kernel: Kernel, entry: int, samples: int, piece: int, shared: bool
+) -> None:
+    """Set the words before the rows; helpers are told when the work begins if it is shared with them."""
+    values = {
+        "entry": entry,
+        "context": kernel.context_address,
+        "next": 0,
+        "samples": samples,
+        "piece": piece,
+        "inputs": len(kernel.inputs),
+        "outputs": len(kernel.outputs),
+        "bytes": kernel.dtype.itemsize,
+        "widths": kernel.widths_address,
+        "done": 0,
+        "bell": bell_address() if shared else ctypes.addressof(words) + 8 * JOB.index("unheard"),
+        "unheard": 0,
+    }
+    words[: len(JOB)] = [values[word] for word in JOB]
 
 
 def large_job(kernel: Kernel) -> Callable[..., None]:

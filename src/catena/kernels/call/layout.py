@@ -13,13 +13,11 @@ from typing import Any
 
 import numpy as np
 
-from catena.kernels.call.api import FUNCTIONS, Header
+from catena.kernels.call.api import FUNCTIONS
+from catena.kernels.call.header import ALIGNED, CONTIGUOUS, WRITEABLE, Header
 
 NUMPY_ABIS = (0x01000009, 0x02000000)
 """The binary interfaces of NumPy 1 and 2."""
-
-HEADER_BYTES = 72
-"""Up to and including the flags."""
 
 _NUMPY_TABLE = {"PyArray_Type": 2, "PyArray_FromAny": 69, "PyArray_Return": 76, "PyArray_NewFromDescr": 94}
 
@@ -49,7 +47,7 @@ def address(array: np.ndarray) -> int:
     """Where the elements of an array begin; ``array.ctypes.data`` says the same in four times the time."""
     if python_api() is None:
         return int(array.ctypes.data)
-    return ctypes.c_int64.from_address(id(array) + 16).value
+    return ctypes.c_int64.from_address(id(array) + Header.DATA).value
 
 
 def _familiar_interpreter() -> bool:
@@ -98,24 +96,25 @@ def _samples() -> list[np.ndarray]:
 
 def _as_expected(array: np.ndarray) -> bool:
     """Whether the header of an array says what the array says."""
-    if type(array).__basicsize__ < HEADER_BYTES:
+    if type(array).__basicsize__ < Header.BYTES:
         return False
     start = id(array)
     pointer, integer = ctypes.c_void_p.from_address, ctypes.c_int32.from_address
-    if integer(start + 24).value != array.ndim or pointer(start + 8).value != id(np.ndarray):
+    if integer(start + Header.RANK).value != array.ndim or pointer(start + Header.TYPE).value != id(np.ndarray):
         return False
-    seen_shape = (ctypes.c_int64 * array.ndim).from_address(pointer(start + 32).value or 0) if array.ndim else ()
+    seen_shape = (
+        (ctypes.c_int64 * array.ndim).from_address(pointer(start + Header.SHAPE).value or 0) if array.ndim else ()
+    )
     place = pointer(start + Header.STRIDES).value or 0
     seen_strides = (ctypes.c_int64 * array.ndim).from_address(place) if array.ndim else ()
-    flags = integer(start + 64).value
+    flags = integer(start + Header.FLAGS).value
     return (
-        pointer(start + 16).value == array.ctypes.data
-        and tuple(seen_shape) == array.shape
-        and tuple(seen_strides) == array.strides
-        and pointer(start + 56).value == id(array.dtype)
-        and bool(flags & 1) == array.flags.c_contiguous
-        and bool(flags & 256) == array.flags.aligned
-        and bool(flags & 1024) == array.flags.writeable
+        pointer(start + Header.DATA).value == array.ctypes.data
+        and (not array.ndim or seen == [array.shape, array.strides])
+        and pointer(start + Header.DTYPE).value == id(array.dtype)
+        and bool(flags & CONTIGUOUS) == array.flags.c_contiguous
+        and bool(flags & ALIGNED) == array.flags.aligned
+        and bool(flags & WRITEABLE) == array.flags.writeable
         and ctypes.c_char.from_address(id(array.dtype) + Header.KIND).value == array.dtype.kind.encode()
     )
 

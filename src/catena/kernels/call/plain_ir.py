@@ -6,8 +6,9 @@ floats of the other size, and lists or tuples of numbers, are copied here; other
 
 from __future__ import annotations
 
-from catena.kernels.call.api import FORCE, NATIVE, PLAIN, Header, api, type_of
+from catena.kernels.call.api import api, type_of
 from catena.kernels.call.code import Code
+from catena.kernels.call.header import FORCE, NATIVE, PLAIN, Header
 
 FEW = 65_536
 """Larger arrays are copied piece by piece as the computation proceeds, by several threads."""

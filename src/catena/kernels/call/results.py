@@ -1,77 +1,115 @@
-"""New arrays for results. Large ones reuse memory of earlier results that nobody holds any more.
+"""New arrays for results. Those that are not small reuse memory of earlier results that nobody holds any more.
 
-The system takes memory of that size back as soon as it is freed, and clears it page by page when it is asked for again,
-which takes longer than computing the results does.
+The C library gives memory of that size back to the system when several results are freed at a time, and the system
+clears it page by page when it is asked for again, which can take longer than computing the results does.
 """
 
 from __future__ import annotations
 
 import math
-import os
-import threading
 from typing import Any
 
 import numpy as np
 
 from catena.kernels.codegen.streaming import OFFSET
 
-LARGE = 2**22
+LARGE = 2**17
 """Arrays of so many bytes reuse memory. The C library does that itself for smaller ones."""
 
 LINE = 64
-"""Large arrays start 16 bytes after a multiple of this, so that they can be written past the caches."""
+"""These arrays start 16 bytes after a multiple of this, so that they can be written past the caches."""
 
 KEPT = 2**28
-"""Bytes that are kept at most for results to come."""
+"""Bytes that are kept at most for results to come, and the largest result that reuses memory."""
+
+
+class _Block(np.ndarray):
+    """Bytes that become the memory of one result after another."""
+
+    __slots__ = ()
 
 
 class _Spare:
-    """Memory that nobody uses now, the latest last."""
+    """Blocks that nobody uses now, by their size.
 
-    def __init__(self) -> None:
-        self._blocks: list[np.ndarray] = []
-        self.unlock()
+    A signal handler, a finalizer or another thread may come in between any two steps here, and a fork too. Each step
+    that they could disturb is one operation on a list or on the dict, which is whole or not done at all.
+    """
 
-    def unlock(self) -> None:
-        """A lock that nobody holds: in a forked child, another thread of the parent might hold it for ever."""
-        self._lock = threading.RLock()  # a block may come back while another is being looked for, in the same thread
+    def __init__(self, kept: int) -> None:
+        self._kept = kept
+        self._blocks: dict[int, list[_Block]] = {}
 
-    def take(self, size: int) -> np.ndarray:
-        """A block of this size, an old one if there is one."""
-        with self._lock:
-            for i in reversed(range(len(self._blocks))):
-                if self._blocks[i].nbytes == size + LINE:
-                    return self._blocks.pop(i)
-        return np.empty(size + LINE, np.uint8)
+    def take(self, size: int) -> _Block:
+        """A block of at least so many bytes, the one that came back last if there is one."""
+        size = _rounded(size)
+        try:
+            return self._blocks[size].pop()
+        except (KeyError, IndexError):
+            return _new_block(size)
 
-    def put(self, block: np.ndarray) -> None:
-        """Keep a block; the oldest ones go if that is too much."""
-        with self._lock:
-            self._blocks.append(block)
-            while sum(spare.nbytes for spare in self._blocks) > KEPT:
-                self._blocks.pop(0)
+    def put(self, block: _Block) -> None:
+        """Keep a block, unless that would be too much; then blocks of other sizes go first."""
+        size = block.size
+        if size + self.bytes() > self._kept:
+            for other in tuple(self._blocks):
+                if other != size:
+                    self._blocks.pop(other, None)
+            if size + self.bytes() > self._kept:
+                return
+        self._blocks.setdefault(size, []).append(block)
+
+    def bytes(self) -> int:
+        """How much is kept."""
+        total = 0
+        for size, blocks in tuple(self._blocks.items()):
+            total += size * len(blocks)
+        return total
+
+    def clear(self) -> None:
+        """Free all that is kept."""
+        self._blocks.clear()
 
 
-_spare = _Spare()
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=lambda: _spare.unlock())
+_spare = _Spare(KEPT)
 
 
-class _Lent:
-    """The memory of one result, which becomes spare when the result and all views of it are gone."""
+class _Lent(np.ndarray):
+    """A result as the owner of its block, which becomes spare when the result and all views of it are gone.
 
-    def __init__(self, shape: tuple[int, ...], dtype: np.dtype[Any], size: int) -> None:
-        self._spare, self._block = _spare, _spare.take(size)
-        address = int(self._block.ctypes.data)
-        data = address + (OFFSET - address) % LINE, False
-        self.__array_interface__ = {"version": 3, "shape": shape, "typestr": dtype.str, "data": data}
+    The result itself is a plain array that views this one; NumPy does not look through an owner of another class.
+    """
 
-    def __del__(self) -> None:
-        self._spare.put(self._block)
+    __slots__ = ()
+
+    def __del__(self, spare: _Spare = _spare) -> None:
+        block: Any = self.base
+        spare.put(block)
 
 
 def new_result(shape: tuple[int, ...], dtype: np.dtype[Any]) -> np.ndarray:
     """An array with arbitrary content, in C order."""
     size = math.prod(shape) * dtype.itemsize
-    return np.asarray(_Lent(shape, dtype, size)) if LARGE <= size <= KEPT else np.empty(shape, dtype)
+    if not LARGE <= size <= KEPT:
+        return np.empty(shape, dtype)
+    result: np.ndarray = _Lent(shape, dtype, _spare.take(size)).view(np.ndarray)
+    return result
+
+
+def release_results() -> None:
+    """Free the memory that is kept for results to come."""
+    _spare.clear()
+
+
+def _rounded(size: int) -> int:
+    """The next of eight sizes to a doubling, so that batches of about the same size share blocks."""
+    step = 1 << max(0, size.bit_length() - 4)
+    return -(-size // step) * step
+
+
+def _new_block(size: int) -> _Block:
+    """A block that starts where results should."""
+    memory = _Block((size + LINE,), np.uint8)
+    start = (OFFSET - int(memory.ctypes.data)) % LINE
+    block: _Block = memory[start : start + size]
+    return block

@@ -13,8 +13,9 @@ memory that belongs to the recipe, come last, and only one sample of them is tak
 
 from __future__ import annotations
 
-from catena.kernels.call.api import PLAIN, WRITEABLE, Header, api, type_of
+from catena.kernels.call.api import api, type_of
 from catena.kernels.call.code import Code, Variable
+from catena.kernels.call.header import PLAIN, WRITEABLE, Header
 from catena.kernels.call.share_ir import JOB_WORDS, RESULTS, ROWS, STRIDES
 from catena.kernels.call.words import MAPPED, MAX_ARRAYS, OWN, OWNED, PORT_WORDS, Port, Recipe
 

@@ -45,3 +45,8 @@ def release_large() -> None:
     """Free the large blocks that are not in use."""
     for size in [size for size in _spare if size >= LARGE]:
         _spare.pop(size, None)
+
+
+def release_scratch() -> None:
+    """Free all blocks that are not in use."""
+    _spare.clear()

@@ -1,9 +1,7 @@
 """The IR that works through the samples of a batch, several threads at a time if need be.
 
-Threads take pieces of a *job* by adding to a common counter. A job is a block of words: 0 entry point, 1 context,
-2 the next sample to take, 3 number of samples, 4 samples per piece, 5 number of inputs, 6 of outputs, 7 bytes per
-element, 8 address of the widths of the output rows, 9 how many samples are done, 10 address of a *bell*, a counter that
-grows when work on a job begins; then the input rows, their strides, and the output rows.
+Threads take pieces of a *job* by adding to a common counter. A job is a block of words: those of :data:`JOB`, then the
+addresses of the input rows, their strides, and the addresses of the output rows.
 """
 
 from __future__ import annotations
@@ -11,30 +9,48 @@ from __future__ import annotations
 MAX_ARRAYS = 16
 """How many inputs, and how many outputs, a kernel can have."""
 
-UNHEARD = 11
-"""A word of the job that serves as a bell nobody listens to."""
+JOB = (
+    "entry",  # address of the kernel's entry point
+    "context",  # address of what the kernel was made with
+    "next",  # the next sample to take
+    "samples",  # how many there are
+    "piece",  # how many are taken at a time
+    "inputs",  # how many arrays
+    "outputs",
+    "bytes",  # of an element
+    "widths",  # address of the widths of the output rows
+    "done",  # how many samples are computed
+    "bell",  # address of a counter that grows when work on a job begins
+    "unheard",  # a bell that nobody listens to
+)
+"""The first words of a job, in order."""
 
-ROWS = 12
+ROWS = len(JOB)
 STRIDES = ROWS + MAX_ARRAYS
 RESULTS = STRIDES + MAX_ARRAYS
 JOB_WORDS = RESULTS + MAX_ARRAYS
 
 
-def _load(index: int, to: str, kind: str) -> str:
+def _at(word: str, to: str) -> str:
+    """IR that finds a word of the job."""
+    return f"  {to} = getelementptr i64, ptr %job, i64 {JOB.index(word)}"
+
+
+def _load(word: str, to: str, kind: str) -> str:
     """IR that loads a word of the job."""
-    return f"  {to}.at = getelementptr i64, ptr %job, i64 {index}\n  {to} = load {kind}, ptr {to}.at"
+    return f"{_at(word, f'{to}.at')}\n  {to} = load {kind}, ptr {to}.at"
 
 
 _LOAD_COMMON = f"""
   %inputs = getelementptr i64, ptr %job, i64 {ROWS}
   %strides = getelementptr i64, ptr %job, i64 {STRIDES}
   %outputs = getelementptr i64, ptr %job, i64 {RESULTS}
-  %next = getelementptr i64, ptr %job, i64 2
-  %done = getelementptr i64, ptr %job, i64 9
-{_load(0, "%entry.point", "ptr")}
-{_load(1, "%context", "ptr")}
-{_load(3, "%count", "i64")}
-{_load(10, "%bell", "ptr")}"""
+{_at("next", "%next")}
+{_at("done", "%done")}
+{_load("entry", "%entry.point", "ptr")}
+{_load("context", "%context", "ptr")}
+{_load("samples", "%count", "i64")}
+{_load("bell", "%bell", "ptr")}"""
 
 
 def _ring_after(taken: str) -> str:
@@ -47,7 +63,7 @@ def _ring_after(taken: str) -> str:
 SHARE_IR = f"""
 define dso_local void @share_batch(ptr %job, ptr %scratch) #0 {{
 entry:{_LOAD_COMMON}
-{_load(4, "%piece", "i64")}
+{_load("piece", "%piece", "i64")}
   br label %take
 take:
   %first = atomicrmw add ptr %next, i64 %piece monotonic
@@ -67,10 +83,10 @@ end:
 
 define dso_local void @share_single(ptr %job, ptr %scratch) #0 {{
 entry:{_LOAD_COMMON}
-{_load(5, "%n.inputs", "i64")}
-{_load(6, "%n.outputs", "i64")}
-{_load(7, "%bytes", "i64")}
-{_load(8, "%widths", "ptr")}
+{_load("inputs", "%n.inputs", "i64")}
+{_load("outputs", "%n.outputs", "i64")}
+{_load("bytes", "%bytes", "i64")}
+{_load("widths", "%widths", "ptr")}
   %rows = alloca [{MAX_ARRAYS} x ptr]
   %results = alloca [{MAX_ARRAYS} x ptr]
   br label %take
@@ -93,7 +109,7 @@ end:
 ; after it has let go of the GIL, so that the helper need not wait for that
 define dso_local void @help(ptr %share, ptr %job, ptr %scratch, i64 %times, ptr %yield) #0 {{
 entry:
-{_load(10, "%bell", "ptr")}
+{_load("bell", "%bell", "ptr")}
   call void %share(ptr %job, ptr %scratch)
   %heard = load atomic i64, ptr %bell monotonic, align 8
   br label %look
@@ -115,8 +131,8 @@ end:
 ; wait until all samples are done, which is soon once none is left to take; ``yield`` lets others run
 define dso_local void @finish(ptr %job, ptr %yield) #0 {{
 entry:
-  %done = getelementptr i64, ptr %job, i64 9
-{_load(3, "%count", "i64")}
+{_at("done", "%done")}
+{_load("samples", "%count", "i64")}
   br label %look
 look:
   %so.far = load atomic i64, ptr %done acquire, align 8

@@ -23,12 +23,13 @@ def set_threads(count: int | None) -> None:
 
     `count` is a number from 1 on; None, which holds at the start, means one for each processor that this process may
     run on. Small batches run on the caller's thread alone, whatever the number. Results do not depend on it, bit by
-    bit.
+    bit. Helper threads that are too many now end when they have nothing to do.
     """
     global _chosen
     if count is not None and (isinstance(count, bool) or not isinstance(count, int) or count < 1):
         raise CatenaError(f"the number of threads must be a positive integer or None, not {count!r}")
     _chosen = count
+    _team.shrink(get_threads() - 1)
 
 
 def get_threads() -> int:
@@ -63,6 +64,11 @@ def run_shared(work: Callable[[], None], threads: int, finish: Callable[[], None
             job.close()
     if job.error is not None:
         raise job.error
+
+
+def end_helpers() -> None:
+    """Have all helper threads end as soon as they have nothing to do; calls that need some start others."""
+    _team.shrink(0)
 
 
 def bell_address() -> int:
@@ -108,28 +114,55 @@ class _Job:
 
 
 class _Team:
-    """The helper threads of this process, started when first needed."""
+    """The helper threads of this process, started when first needed.
+
+    There is no lock, which a signal handler could wait for in vain: jobs and places are taken and given in one step.
+    Callers that come at the same time may start more helpers than one of them needs.
+    """
 
     def __init__(self) -> None:
         self.bell = ctypes.c_int64()
-        self._jobs: SimpleQueue[_Job] = SimpleQueue()
-        self._size = 0
-        self._lock = threading.Lock()
+        self._jobs: SimpleQueue[_Job | None] = SimpleQueue()  # None tells one helper to end
+        self._places: list[None] = []  # one for each helper that has not been told to end
 
     def post(self, job: _Job, helpers: int) -> None:
-        """Offer a job to so many helpers."""
-        if self._size < helpers:
-            with self._lock:
-                while self._size < helpers:
-                    threading.Thread(target=self._help, args=(self._jobs,), name="catena", daemon=True).start()
-                    self._size += 1
-        for _ in range(helpers):
+        """Offer a job to so many helpers, or to as many as there can be."""
+        while len(self._places) < helpers:
+            self._places.append(None)
+            try:
+                threading.Thread(target=self._help, args=(self._jobs,), name="catena", daemon=True).start()
+            except RuntimeError:  # the system gives no more threads
+                self._leave()
+                break
+        for _ in range(min(helpers, len(self._places))):
             self._jobs.put(job)
 
+    def shrink(self, helpers: int) -> None:
+        """Keep no more helpers than this; the others end when they have done what was asked of them before."""
+        while len(self._places) > helpers and self._leave():
+            self._jobs.put(None)
+
+    def _leave(self) -> bool:
+        """Give up a place, unless somebody else was quicker to give up the last one."""
+        try:
+            self._places.pop()
+        except IndexError:
+            return False
+        return True
+
     @staticmethod
-    def _help(jobs: SimpleQueue[_Job]) -> None:
-        while True:
-            jobs.get().join_in()
+    def _help(jobs: SimpleQueue[_Job | None]) -> None:
+        while _joined_next(jobs):
+            pass
+
+
+def _joined_next(jobs: SimpleQueue[_Job | None]) -> bool:
+    """Wait for the next job and work on it; nothing of it is held while the next one is waited for."""
+    job = jobs.get()
+    if job is None:
+        return False
+    job.join_in()
+    return True
 
 
 _team = _Team()

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from catena.kernels.call.api import Header, api
+from catena.kernels.call.api import api
 from catena.kernels.call.code import Code
+from catena.kernels.call.header import Header
 from catena.kernels.call.words import MAX_KEYS, Frame, Recipe, Wrenches
 
 

@@ -1,48 +1,25 @@
 """Rolled kernels: the loops of a :class:`~catena.trace.recorder.Program` as LLVM IR, for any number of links.
 
-Memory is ``fields[link + 1][slot][lane]``, the base first. ``context`` is a table of eight words: link constants (rows
-of scalars), parents, classes (one byte each), starts of q and of v, and the numbers of links, of coordinates and of
-speeds.
+Memory is ``fields[link + 1][slot][lane]``, the base first. What differs between mechanisms is read from ``context``
+(:mod:`catena.kernels.codegen.context`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from catena.functions.function import Kind
+from catena.kernels.codegen.context import NUMBERS, WORDS, Layout, load_words
 from catena.kernels.codegen.elementary import HELPERS_IR, elementary_ir
 from catena.kernels.codegen.emit import Block, Lanes, Writer
 from catena.kernels.codegen.entries import batch_function, single_function
 from catena.kernels.machine.target import Target
-from catena.trace.fuse import fuse
-from catena.trace.graph import LEAF, Operand, live
+from catena.trace.graph import LEAF, live
 from catena.trace.recorder import CARRY, CONST, PARENT, SELF, Body, Loop, Program, Slot
-
-WORDS = ("constants", "parents", "classes", "q_start", "v_start", "links", "nq", "nv")
-"""The words of the context; the last three are numbers, the others addresses."""
 
 CARRIED_TWICE = 8
 """So many numbers may go from link to link for two samples in turn; of more, there are not enough registers."""
-
-
-@dataclass
-class Layout:
-    """How the arrays of one kind of mechanism are addressed: whether every joint has one coordinate and one speed."""
-
-    unit_q: bool
-    unit_v: bool
-    widest_q: int
-    widest_v: int
-
-    def per_link(self, kind: Kind) -> int:
-        """At most how many numbers of an array belong to one link."""
-        return kind.width * {"q": self.widest_q, "v": self.widest_v, "link": 1, "robot": 0}[kind.per]
-
-    def fixed(self, kind: Kind) -> int:
-        """How many numbers of an array belong to no link."""
-        return kind.width if kind.per == "robot" else 0
 
 
 def rolled_ir(
@@ -71,13 +48,10 @@ def rolled_ir(
         fields + 64,
         fields,
     ]
-    operations = sum(
-        len(live([*b.stores.values(), *b.carried.values()])) for loop in program.loops for b in loop.bodies
-    )
     parts = [
         HELPERS_IR,
         f"@lanes = dso_local constant i64 {lanes}",
-        f"@operations = dso_local constant i64 {max(1, operations // len(program.classes))}",
+        f"@operations = dso_local constant i64 {max(1, program.operations)}",
         f"@scratch_bytes = dso_local constant [4 x i64] [{', '.join(f'i64 {x}' for x in sizes)}]",
     ]
     declarations: set[str] = set()
@@ -87,7 +61,7 @@ def rolled_ir(
         parts += texts
         declarations |= needed | s.declarations
     widths = [_width(k, i) for i, k in enumerate(arrays)]
-    prologue = [*_prologue(), *[line for _, lines in widths for line in lines]]
+    prologue = [*load_words(NUMBERS), *[line for _, lines in widths for line in lines]]
     sizes_in, sizes_out = [[w for w, _ in part] for part in (widths[: len(inputs)], widths[len(inputs) :])]
     parts.append(single_function("sweeps", list(inputs), list(outputs)))
     one_row = [i for i, name in enumerate(inputs) if name in shared]
@@ -125,10 +99,7 @@ class _Sweeps:
         arguments = [f"%in.{name}" for name in self.inputs] + [f"%out.{name}" for name in self.outputs]
         pointers = ", ".join(f"ptr noalias {name}" for name in arguments)
         w.label("entry")
-        for i, word in enumerate(WORDS):
-            kind = "i64" if word in ("links", "nq", "nv") else "ptr"
-            w.put(f"%{word}.at = getelementptr i64, ptr %context, i64 {i}")
-            w.put(f"%{word} = load {kind}, ptr %{word}.at")
+        w.lines += load_words(WORDS)
         w.put("%last = sub i64 %links, 1")
         for slot, x in self.program.base.items():
             self._store(self._at("%fields", str(self.program.slots[slot])), self._number(x))
@@ -235,8 +206,7 @@ class _Sweeps:
     def _body(
         self, name: str, body: Body, here: Mapping[str, str], carried: Sequence[Slot], columns: Sequence[str]
     ) -> dict[Slot, str]:
-        values: list[Operand] = [*body.stores.values(), *body.carried.values()]
-        values = fuse(values) if self.target.has_fma else values
+        values = body.values
         block = self._block()
         nodes = live(values)
         for node in nodes:
@@ -280,18 +250,6 @@ class _Sweeps:
     def _splat(self, value: str) -> str:
         first = self.w.new(f"insertelement {self.T} poison, {self.scalar} {value}, i64 0")
         return self.w.new(f"shufflevector {self.T} {first}, {self.T} poison, <{self.W} x i32> zeroinitializer")
-
-
-def _prologue() -> list[str]:
-    """Read the sizes of the mechanism from the context."""
-    return [
-        line
-        for i, word in ((5, "links"), (6, "nq"), (7, "nv"))
-        for line in (
-            f"  %{word}.at = getelementptr i64, ptr %context, i64 {i}",
-            f"  %{word} = load i64, ptr %{word}.at",
-        )
-    ]
 
 
 def _width(kind: Kind, number: int) -> tuple[str, list[str]]:

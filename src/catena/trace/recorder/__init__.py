@@ -12,6 +12,7 @@ it, and a sum that the parent accumulates, are *carried* from one turn of the lo
 from catena.trace.recorder.links import InputField, RolledLinks
 from catena.trace.recorder.record import record
 from catena.trace.recorder.recording import CARRY, CONST, PARENT, SELF, Body, LinkClass, Loop, Program, Slot, classify
+from catena.trace.recorder.run import recorded
 
 __all__ = [
     "CARRY",
@@ -27,4 +28,5 @@ __all__ = [
     "Slot",
     "classify",
     "record",
+    "recorded",
 ]

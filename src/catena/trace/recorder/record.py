@@ -85,7 +85,8 @@ def _laid_out(links: RolledLinks, classes: list[LinkClass], results: dict[str, l
         (name, i): x for name, values in links.base_values.items() for i, x in enumerate(values) if (name, i) in kept
     }
     slots = _places(kept, set(base), loads, loops)
-    return Program(classes, loops, slots, base, columns, results, links.chain)
+    operations = sum(len(live(body.values)) for loop in loops for body in loop.bodies) // len(classes)
+    return Program(classes, loops, slots, base, columns, results, links.chain, operations)
 
 
 def _places(kept: set[Slot], lasting: set[Slot], loads: set[Load], loops: Sequence[Loop]) -> dict[Slot, int]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from catena.model.joints import JOINT_TYPES, JointType
 from catena.model.lowering.lowered import Lowered
+from catena.trace.fuse import fuse
 from catena.trace.graph import Operand
 
 Array = npt.NDArray[Any]
@@ -28,6 +29,17 @@ class Body:
 
     stores: dict[tuple[str, Any], Operand] = field(default_factory=dict)
     carried: dict[Slot, Operand] = field(default_factory=dict)
+
+    @property
+    def values(self) -> list[Operand]:
+        """All that is stored, then all that is carried on."""
+        return [*self.stores.values(), *self.carried.values()]
+
+    def fused(self) -> Body:
+        """The same with multiply-adds."""
+        values = fuse(self.values)
+        stores = dict(zip(self.stores, values, strict=False))
+        return Body(stores, dict(zip(self.carried, values[len(stores) :], strict=True)))
 
 
 @dataclass
@@ -58,7 +70,7 @@ class Program:
     """Loops with everything dead taken out, and memory laid out: `slots` tells each scalar's place in that of a link.
 
     `base` is what the base's memory holds at the start, `columns` the constants that each class reads, `results` the
-    slots of the base that are outputs by themselves.
+    slots of the base that are outputs by themselves, `operations` how many a link takes on average.
     """
 
     classes: list[LinkClass]
@@ -68,11 +80,16 @@ class Program:
     columns: list[list[str]]
     results: dict[str, list[Slot]]
     chain: bool
+    operations: int
 
     @property
     def size(self) -> int:
         """How many numbers each link, and the base, keeps in memory."""
         return 1 + max(self.slots.values(), default=-1)
+
+    def fused(self) -> Program:
+        """The same with multiply-adds, each of them within one turn of a loop."""
+        return replace(self, loops=[replace(x, bodies=[body.fused() for body in x.bodies]) for x in self.loops])
 
 
 def classify(lowered: Lowered) -> tuple[list[LinkClass], Array]:

@@ -1,0 +1,36 @@
+"""Run a function on the recorder: its inputs as fields to load from, its outputs by name."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from catena.functions.function import Function, kind
+from catena.model.lowering.lowered import Lowered
+from catena.trace.recorder.links import InputField, RolledLinks
+from catena.trace.recorder.record import record
+from catena.trace.recorder.recording import LinkClass, Program
+
+
+def recorded(lowered: Lowered, classes: Sequence[LinkClass], function: Function, given: Mapping[str, str]) -> Program:
+    """The loops of a function for a mechanism with these classes of links, with the inputs that are given."""
+    chain = bool(np.array_equal(lowered.parent, np.arange(-1, lowered.n - 1)))
+    at_base = [name for name, k in function.outputs.items() if kind(k).per == "robot"]
+    return record(lambda links: _run(links, function, given), classes, lowered.gravity.tolist(), chain, at_base)
+
+
+def _run(links: RolledLinks, function: Function, given: Mapping[str, str]) -> dict[str, Any]:
+    """Run the algorithm on the recorder's links and name its outputs."""
+    fields: dict[str, Any] = {}
+    for name, kind_name in given.items():
+        k = kind(kind_name)
+        if k.per == "robot":
+            fields[name] = k.build([links.graph.input(name, i) for i in range(k.width)])
+        else:
+            fields[name] = InputField(links.graph, name, k)
+    result = function.algorithm(links, *[fields.get(name) for name in function.inputs])
+    results = result if isinstance(result, tuple) else (result,)
+    takes = [kind(k).take for k in function.outputs.values()]
+    return dict(zip(function.outputs, zip(results, takes, strict=True), strict=True))
