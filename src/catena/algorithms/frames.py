@@ -133,7 +133,7 @@ def jacobian_times(links: Any, q: Field, x: Field, point: Point = None, *, place
     return [y for place, at in _each(point, places) for y in place.velocity(links, q, x, at).components]
 
 
-def jacobian_dot_v(links: Any, q: Field, v: Field, point: Point = None, *, places: Sequence[Place]) -> list[Scalar]:
+def jacobian_dot_times(links: Any, q: Field, v: Field, point: Point = None, *, places: Sequence[Place]) -> list[Scalar]:
     """J̇ v: six numbers for each frame."""
     return [y for place, at in _each(point, places) for y in place.bias_acceleration(links, q, v, at).components]
 

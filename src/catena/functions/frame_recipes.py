@@ -60,7 +60,7 @@ class Carried:
         V = self._at(ask(LINK_VELOCITIES["link"], q, x))
         return self._flat(_times(self._seen(ask, q, point), V))
 
-    def jacobian_dot_v(self, ask: Loops, q: Array, v: Array, point: Array | None = None) -> Array:
+    def jacobian_dot_times(self, ask: Loops, q: Array, v: Array, point: Array | None = None) -> Array:
         """J̇ v (..., 6 m)."""
         V, A = self._at(ask(LINK_VELOCITIES["link"], q, v)), self._at(ask(LINK_ACCELERATIONS["link"], q, v))
         seen = _times(self._seen(ask, q, point), A)

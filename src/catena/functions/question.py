@@ -23,6 +23,7 @@ import numpy.typing as npt
 from catena.arguments.arrays import Port, Signature
 from catena.arguments.dtypes import checked_dtype
 from catena.arguments.wrenches import frames_of, wrenches
+from catena.errors import ShapeError
 from catena.functions.function import Function
 from catena.functions.store import Compiled
 from catena.kernels.call.books import recipe
@@ -65,10 +66,13 @@ class Answering:
         """Make the arrays of its own that are missing."""
         raise NotImplementedError
 
-    @classmethod
-    def _called(cls, name: str) -> str:
+    def _called(self, name: str) -> str:
         """What messages call a question."""
         return name
+
+    def _hint(self, question: str, value: Any) -> str:
+        """What messages add about a value that does not fit."""
+        return ""
 
 
 def question(answer: Function | Rule) -> Callable[[Method], Method]:
@@ -134,7 +138,11 @@ class Declared:
             asked._make_own()
         by_name = dict(zip(self.names, values, strict=True))
         arrays = [asked._own[x] if isinstance(x, int) else self._array(asked, by_name[x]) for x in found.sources]
-        given, batch = found.signature.arguments(arrays)
+        try:
+            given, batch = found.signature.arguments(arrays)
+        except ShapeError as error:
+            hints = filter(None, (asked._hint(self.label(asked), x) for x in arrays))
+            raise ShapeError("; ".join((str(error), *hints))) from None
         out = by_name.get("out")
         results = found.kernel.compute(given, found.signature.wanted(out, batch), batch, keep=out is not None)
         if len(results) == 1:

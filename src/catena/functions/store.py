@@ -28,11 +28,13 @@ UNROLLABLE = 250
 class Compiled(Books):
     """Everything that was compiled for a tree. A robot owns one; it knows the tree, not the robot."""
 
-    __slots__ = ("_things", "tree")
+    __slots__ = ("_things", "parts", "tree")
 
     def __init__(self, tree: Tree) -> None:
         super().__init__()
         self.tree = tree
+        self.parts: dict[Hashable, Any] = {}
+        """What mass matrices have in common, by their options as they were given."""
         self._things: dict[Hashable, Any] = {}
 
     def once(self, key: Hashable, make: Callable[[], Value]) -> Value:

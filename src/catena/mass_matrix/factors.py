@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
-from functools import partial
-from typing import Any, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from catena.mass_matrix.methods import Method
-from catena.mass_matrix.vectors import answer, product, product_from_the_left
+from catena.functions.function import Function
+from catena.functions.question import Answering, question
+from catena.functions.recipes import columns
+from catena.mass_matrix.formulation import OWN
+from catena.mass_matrix.prepared import Prepared
+from catena.mass_matrix.vectors import hint, product, product_from_the_left
+
+if TYPE_CHECKING:
+    from catena.mass_matrix.matrix import MassMatrix
 
 Array = npt.NDArray[Any]
 
@@ -21,25 +27,70 @@ class Factors(NamedTuple):
     D: BlockDiagonal
 
 
-class _Factor:
-    """What both factors have in common: the shape and dtype of the matrix, and the matrix for NumPy."""
+def _times(factor: Factor, given: tuple[str, ...]) -> Function:
+    found: Function = getattr(factor._compiled.formulation, f"{factor._action}_times")
+    return found
 
+
+def _solve(factor: Factor, given: tuple[str, ...]) -> Function:
+    found: Function = getattr(factor._compiled.formulation, f"{factor._action}_solve")
+    return found
+
+
+class Factor(Answering):
+    """What both factors have in common."""
+
+    __slots__ = ("_action", "_matrix")
     __array_ufunc__ = None
-    _method: Method
+    _own_names: ClassVar = OWN
+    _compiled: Prepared
+
+    def __init__(self, matrix: MassMatrix, action: str) -> None:
+        self._matrix, self._action = matrix, action
+        self._compiled, self._own = matrix._compiled.part(action), matrix._own
 
     @property
     def shape(self) -> tuple[int, ...]:
         """The shape of `dense()`: (..., nv, nv)."""
-        return (*self._method.q.shape[:-1], self._method.robot.nv, self._method.robot.nv)
+        return self._matrix.shape
 
     @property
     def dtype(self) -> np.dtype[Any]:
         """What it computes in."""
-        return self._method.dtype
+        return self._compiled.dtype
+
+    @question(_times)
+    def times(self, x: npt.ArrayLike, *, out: Array | None = None) -> Array:
+        """The product with vectors x, (..., nv). O(n) for each."""
+
+    @question(_solve)
+    def solve(self, b: npt.ArrayLike, *, out: Array | None = None) -> Array:
+        """The inverse times vectors b, (..., nv). O(n) for each."""
+
+    def __matmul__(self, x: npt.ArrayLike) -> Array:
+        """The product with vectors x (..., nv) or a matrix (..., nv, k). O(n) for each vector."""
+        return product(f"{self._name} @ x", self.shape[-1], len(self.shape) - 1, self.times, x)
+
+    def __rmatmul__(self, x: npt.ArrayLike) -> Array:
+        """x times the factor, for vectors x (..., nv) or a matrix (..., k, nv). O(n) for each vector."""
+        times = self.T.times
+        return product_from_the_left(f"x @ {self._name}", self.shape[-1], len(self.shape) - 1, times, x)
+
+    @property
+    def T(self) -> Factor:
+        """The transpose."""
+        raise NotImplementedError
 
     def dense(self) -> Array:
-        """The matrix, (..., nv, nv)."""
-        raise NotImplementedError
+        """The matrix, (..., nv, nv). O(n²) time and memory."""
+        compiled = self._compiled
+        function = _times(self, ())
+
+        def ask(chosen: Function, *arrays: Any) -> Any:
+            return compiled.kernel(chosen, (), compiled.dtype, compiled.kernel_shape)(*arrays)
+
+        own = [self._own[OWN[name]] for name in function.inputs if name in OWN]
+        return columns(ask, function, self.shape[-1], *own)  # type: ignore[arg-type]
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array:
         """The matrix, (..., nv, nv). O(n²) time and memory."""
@@ -49,87 +100,44 @@ class _Factor:
         return matrix if dtype is None else matrix.astype(dtype, copy=False)
 
     def __repr__(self) -> str:
-        return f"<factor {self._name} of the mass matrix of {self._method.robot.name!r}, {self.shape}>"
+        return f"<factor {self._name} of the mass matrix of {self._matrix.robot.name!r}, {self.shape}>"
 
     @property
     def _name(self) -> str:
-        raise NotImplementedError
+        return "U.T" if self._action == "Ut" else self._action
+
+    @property
+    def _dtype(self) -> Any:  # type: ignore[override]
+        return self._compiled.dtype
+
+    @property
+    def _kernel_shape(self) -> str | None:  # type: ignore[override]
+        return self._compiled.kernel_shape
+
+    def _called(self, name: str) -> str:  # type: ignore[override]
+        return f"{self._name}.{name}"
+
+    def _hint(self, question: str, x: Any) -> str:
+        return hint(question, self.shape[-1], x)
 
 
-class Upper(_Factor):
+class Upper(Factor):
     """U, unit upper triangular, or its transpose, as an operator on vectors along the last dimension."""
 
-    def __init__(self, method: Method, transposed: bool = False) -> None:
-        self._method, self._transposed = method, transposed
+    __slots__ = ()
 
     @property
     def T(self) -> Upper:
         """The transpose."""
-        return Upper(self._method, not self._transposed)
-
-    def __matmul__(self, x: npt.ArrayLike) -> Array:
-        """U x, or Uᵀ x, for vectors x (..., nv) or a matrix (..., nv, k). O(n) for each vector."""
-        return product(self._method, f"{self._name} @ x", self._times, x)
-
-    def __rmatmul__(self, x: npt.ArrayLike) -> Array:
-        """x U, or x Uᵀ, for vectors x (..., nv) or a matrix (..., k, nv). O(n) for each vector."""
-        return product_from_the_left(self._method, f"x @ {self._name}", self.T._times, x)
-
-    def solve(self, b: npt.ArrayLike) -> Array:
-        """U⁻¹ b, or U⁻ᵀ b, for vectors b, (..., nv). O(n)."""
-        action = partial(self._method.upper, "Ut_solve" if self._transposed else "U_solve")
-        return cast(Array, answer(self._method, f"{self._name}.solve", action, None, "b", b))
-
-    @property
-    def _name(self) -> str:
-        return "U.T" if self._transposed else "U"
-
-    def _times(self, x: Array, out: Array | None = None) -> Array:
-        return self._method.upper("Ut_times" if self._transposed else "U_times", x, out)
-
-    def dense(self) -> Array:
-        """The matrix, (..., nv, nv). O(n²) time and memory."""
-        columns = Upper(_widened(self._method), self._transposed)._times(_units(self._method))
-        return np.swapaxes(columns, -1, -2)
+        return Upper(self._matrix, "U" if self._action == "Ut" else "Ut")
 
 
-class BlockDiagonal(_Factor):
+class BlockDiagonal(Factor):
     """D, symmetric with a block for each joint, as an operator on vectors along the last dimension."""
 
-    _name = "D"
-
-    def __init__(self, method: Method) -> None:
-        self._method = method
+    __slots__ = ()
 
     @property
     def T(self) -> BlockDiagonal:
         """The matrix itself, which is symmetric."""
         return self
-
-    def __matmul__(self, x: npt.ArrayLike) -> Array:
-        """D x for vectors x (..., nv) or a matrix (..., nv, k). O(n) for each vector."""
-        return product(self._method, "D @ x", partial(self._method.blocks, "times"), x)
-
-    def __rmatmul__(self, x: npt.ArrayLike) -> Array:
-        """x D for vectors x (..., nv) or a matrix (..., k, nv). O(n) for each vector."""
-        return product_from_the_left(self._method, "x @ D", partial(self._method.blocks, "times"), x)
-
-    def solve(self, b: npt.ArrayLike) -> Array:
-        """D⁻¹ b for vectors b, (..., nv). O(n)."""
-        return cast(Array, answer(self._method, "D.solve", partial(self._method.blocks, "solve"), None, "b", b))
-
-    def dense(self) -> Array:
-        """The matrix, (..., nv, nv). O(n²) time and memory."""
-        return _widened(self._method).blocks("times", _units(self._method))
-
-
-def _units(method: Method) -> Array:
-    return np.eye(method.robot.nv, dtype=method.dtype)
-
-
-def _widened(method: Method) -> Method:
-    """The same factors with one more dimension, along which a matrix has its columns."""
-    wide = type(method)(method.robot, method.q[..., None, :], method.dtype, method.shape)
-    gains, blocks = method.factors
-    wide.__dict__["factors"] = gains[..., None, :, :], blocks[..., None, :, :]
-    return wide

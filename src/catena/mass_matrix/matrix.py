@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
-from catena.algorithms.determinant import LOG_DETERMINANT
-from catena.algorithms.inverse_matrix import INVERSE_MASS_MATRIX
 from catena.arguments.arrays import Port, as_array
 from catena.errors import ShapeError, UnsupportedError
-from catena.functions.asking import is_rolled, quick
-from catena.functions.engine import check_shape, checked_dtype
+from catena.functions.function import Function
+from catena.functions.question import Answering, Rule, question
 from catena.mass_matrix.factors import BlockDiagonal, Factors, Upper
-from catena.mass_matrix.methods import METHODS, DenseMethod, Method, method_class
-from catena.mass_matrix.vectors import answer, product, product_from_the_left
+from catena.mass_matrix.formulation import OWN
+from catena.mass_matrix.lanczos import largest_eigenvalue
+from catena.mass_matrix.prepared import Prepared, prepared
+from catena.mass_matrix.vectors import hint, product, product_from_the_left
 from catena.model.singular import check_leaves
 
 if TYPE_CHECKING:
@@ -25,24 +25,37 @@ if TYPE_CHECKING:
     from catena.robot import Robot
 
 Array = npt.NDArray[Any]
-_FLOAT64 = np.dtype(np.float64)
 
 
-class MassMatrix:
+def _action(name: str, inverse: bool = True) -> Rule:
+    """The rule that takes a function from the formulation; what needs an inverse refuses, by name, a singular M."""
+
+    def rule(matrix: MassMatrix, given: tuple[str, ...]) -> Function:
+        if inverse:
+            check_leaves(matrix.robot.tree)
+        found: Function = getattr(matrix._compiled.formulation, name)
+        return found
+
+    return rule
+
+
+class MassMatrix(Answering):
     """M(q) of one configuration or of a batch: multiply, solve, factor, take determinants, each in O(n).
 
     Made by `robot.mass_matrix(q)`. Vectors lie along the last dimension, as everywhere in Catena, and broadcast against
     the batch of configurations: with q (nq,) and X (100, nv), `M.times(X)` and `M.solve(X)` take the 100 rows one by
     one; with q (8192, nq) and x (8192, nv) they pair them up. `M @ x` pairs up vectors, too; but where x has more
     dimensions than q it is the matrix product of NumPy, x being (..., nv, k). What must be factored is factored once,
-    when first needed.
+    when first needed. `out` is an array for the result.
 
     M is in kg m², kg m and kg where joints slide. Rotor inertias (armature) are part of M, of its inverse, determinant
     and factors, whatever the method.
     """
 
-    __slots__ = ("_kernel_shape", "_kind", "_made", "_quick", "method", "q", "robot")
+    __slots__ = ("robot",)
     __array_ufunc__ = None
+    _own_names: ClassVar = OWN
+    _compiled: Prepared
 
     def __init__(
         self,
@@ -50,27 +63,31 @@ class MassMatrix:
         q: npt.ArrayLike,
         method: str = "innovations",
         dtype: npt.DTypeLike = np.float64,
-        shape: str | None = None,
+        kernel: str | None = None,
     ) -> None:
-        if type(q) is np.ndarray and q.dtype is _FLOAT64 and dtype is np.float64:
-            array, usual = q.copy(), shape is None and (method == "innovations" or method == "udu")
+        try:
+            common = robot._compiled.parts[method, dtype, kernel]
+        except (KeyError, TypeError):
+            common = prepared(robot, method, dtype, kernel)
+        if type(q) is np.ndarray and q.dtype is common.dtype:
+            array = q.copy()
         else:
-            given = as_array(q, Port("q", (robot.nq,)), "mass_matrix")
-            array, usual = np.array(given, checked_dtype("mass_matrix", dtype)), False
-            check_shape(shape)
-        if array.shape[-1:] != robot._q_shape:
+            array = np.array(as_array(q, Port("q", common.q_shape), "mass_matrix"), common.dtype)
+        if array.shape[-1:] != common.q_shape:
             raise ShapeError(f"mass_matrix: q must have shape (..., {robot.nq}), got {array.shape}")
-        self.robot, self.method, self._kernel_shape = robot, method, shape
-        self.q: Array = array
-        self._kind = METHODS[method] if usual else method_class(method)
-        self._made: Method | None = None
-        self._quick = robot._quick_questions if usual else None
+        self.robot, self._compiled, self._own = robot, common, (array, None, None)
 
     @property
-    def _method(self) -> Method:
-        if self._made is None:
-            self._made = self._kind(self.robot, self.q, self.q.dtype, self._kernel_shape)
-        return self._made
+    def q(self) -> Array:
+        """The configurations, (..., nq)."""
+        q: Any = self._own[0]
+        found: Array = q
+        return found
+
+    @property
+    def method(self) -> str:
+        """The name of the formulation."""
+        return self._compiled.method
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -80,8 +97,7 @@ class MassMatrix:
     @property
     def dtype(self) -> np.dtype[Any]:
         """What it computes in."""
-        dtype: np.dtype[Any] = self.q.dtype
-        return dtype
+        return self._compiled.dtype
 
     @property
     def ndim(self) -> int:
@@ -95,85 +111,81 @@ class MassMatrix:
 
     def __matmul__(self, x: npt.ArrayLike) -> Array:
         """M x for a vector (nv,), a matrix (..., nv, k) as in NumPy, or vectors (..., nv) that go with those of q."""
-        return product(self._method, "MassMatrix @ x", self._method.times, x)
+        return product("MassMatrix @ x", self.robot.nv, self.q.ndim, self.times, x)
 
     def __rmatmul__(self, x: npt.ArrayLike) -> Array:
         """x M, likewise: for a vector (nv,), a matrix (..., k, nv), or vectors (..., nv) that go with those of q."""
-        return product_from_the_left(self._method, "x @ MassMatrix", self._method.times, x)
+        return product_from_the_left("x @ MassMatrix", self.robot.nv, self.q.ndim, self.times, x)
 
+    @question(_action("times", inverse=False))
     def times(self, x: npt.ArrayLike, *, out: Array | None = None) -> Array:
-        """M x for vectors x, (..., nv). O(n)."""
-        return cast(Array, answer(self._method, "MassMatrix.times", self._method.times, out, "x", x))
+        """The product M x for vectors x, (..., nv): (..., nv). O(n)."""
 
+    @question(_action("solve"))
     def solve(self, b: npt.ArrayLike, *, out: Array | None = None) -> Array:
-        """M⁻¹ b for vectors b, (..., nv). O(n), and less from the second call on.
+        """The solution M⁻¹ b for vectors b, (..., nv): (..., nv). O(n), and less from the second call on.
 
         Where `numpy.linalg.solve` has right-hand sides in columns, transpose: M⁻¹ Jᵀ is `M.solve(J).T`.
         """
-        self._check()
-        return cast(Array, answer(self._method, "MassMatrix.solve", self._method.solve, out, "b", b))
 
+    @question(_action("logdet"))
     def logdet(self, *, out: Array | None = None) -> Any:
-        """log det M, (...,). O(n)."""
-        if out is None and self._quick is not None:
-            found = self._quick.get("logdet")
-            if found is not None:
-                return found(self.q)
-        self._check()
-        if self._quick is not None:
-            self._quick["logdet"] = quick(self.robot, LOG_DETERMINANT)
-        return answer(self._method, "MassMatrix.logdet", self._method.logdet, out, result="number")
+        """The logarithm of the determinant, log det M, (...,). O(n)."""
 
+    @question(_action("logdet_gradient"))
     def logdet_gradient(self, *, out: Array | None = None) -> Array:
         """The derivatives of log det M along each joint velocity, (..., nv). O(n)."""
-        self._check()
-        return cast(Array, answer(self._method, "MassMatrix.logdet_gradient", self._method.logdet_gradient, out))
 
-    def sqrt_matvec(self, z: npt.ArrayLike, *, out: Array | None = None) -> Array:
-        """A z, where A Aᵀ = M: with z white noise of variance kT, momenta of the canonical ensemble. O(n)."""
-        self._check()
-        return cast(Array, answer(self._method, "MassMatrix.sqrt_matvec", self._method.root, out, "z", z))
+    @question(_action("sqrt_times"))
+    def sqrt_times(self, z: npt.ArrayLike, *, out: Array | None = None) -> Array:
+        """The product A z with a square root A of M, A Aᵀ = M, for vectors z, (..., nv). O(n).
 
-    def inv_sqrt_matvec(self, z: npt.ArrayLike, *, out: Array | None = None) -> Array:
-        """A z, where A Aᵀ = M⁻¹: with z white noise of variance kT, velocities of the canonical ensemble. O(n)."""
-        self._check()
-        return cast(Array, answer(self._method, "MassMatrix.inv_sqrt_matvec", self._method.inverse_root, out, "z", z))
+        With z white noise of variance kT it is a momentum of the canonical ensemble.
+        """
 
+    @question(_action("inv_sqrt_times"))
+    def inv_sqrt_times(self, z: npt.ArrayLike, *, out: Array | None = None) -> Array:
+        """The product A z with a square root A of M⁻¹, A Aᵀ = M⁻¹, for vectors z, (..., nv). O(n).
+
+        With z white noise of variance kT it is a velocity of the canonical ensemble.
+        """
+
+    @question(_action("quadratic_form", inverse=False))
     def quadratic_form(self, v: npt.ArrayLike, *, out: Array | None = None) -> Any:
-        """vᵀ M v, (...,): twice the kinetic energy. O(n)."""
-        method = self._method
-        return answer(method, "MassMatrix.quadratic_form", method.quadratic_form, out, "v", v, result="number")
+        """The number vᵀ M v, (...,), twice the kinetic energy at velocities v, (..., nv). O(n)."""
 
+    @question(_action("diagonal", inverse=False))
     def diagonal(self, *, out: Array | None = None) -> Array:
         """The diagonal of M, (..., nv). O(n)."""
-        return cast(Array, answer(self._method, "MassMatrix.diagonal", self._method.diagonal, out))
 
+    @question(_action("inv_diagonal"))
     def inv_diagonal(self, *, out: Array | None = None) -> Array:
         """The diagonal of M⁻¹, (..., nv). O(n)."""
-        self._check()
-        return cast(Array, answer(self._method, "MassMatrix.inv_diagonal", self._method.inverse_diagonal, out))
 
-    def factors(self) -> Factors:
-        """U and D with M = U D Uᵀ: U unit upper triangular, D block diagonal with a block for each joint. O(n)."""
-        self._check()
-        if self._kind is DenseMethod:
-            raise UnsupportedError("method='dense' keeps a Cholesky factor; use 'innovations' or 'udu' for U and D")
-        return Factors(Upper(self._method), BlockDiagonal(self._method))
-
+    @question(_action("dense", inverse=False))
     def dense(self, *, out: Array | None = None) -> Array:
         """M as an array, (..., nv, nv). O(n²) time and memory."""
-        return cast(Array, answer(self._method, "MassMatrix.dense", self._method.dense, out, result="matrix"))
 
+    @question(_action("inv"))
     def inv(self, *, out: Array | None = None) -> Array:
         """M⁻¹ as an array, (..., nv, nv). O(n²) time and memory; `solve` needs neither."""
-        if out is None and self._quick is not None:
-            found = self._quick.get("inv")
-            if found is not None:
-                return cast(Array, found(self.q))
-        self._check()
-        if self._quick is not None and not is_rolled(self.robot, None):
-            self._quick["inv"] = quick(self.robot, INVERSE_MASS_MATRIX)
-        return cast(Array, answer(self._method, "MassMatrix.inv", self._method.inverse, out, result="matrix"))
+
+    @question(_action("factor"))
+    def _factor(self) -> tuple[Array, Array]:
+        """The two arrays that the formulation keeps."""
+
+    def factors(self) -> Factors:
+        """The factors U and D with M = U D Uᵀ, as operators. O(n).
+
+        U is unit upper triangular, D block diagonal with a block for each joint.
+        """
+        if self._compiled.formulation.U_times is None:
+            raise UnsupportedError(
+                f"method={self.method!r} keeps a Cholesky factor; use 'innovations' or 'udu' for U and D"
+            )
+        if self._own[1] is None:
+            self._make_own()
+        return Factors(Upper(self, "U"), BlockDiagonal(self, "D"))
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array:
         """M as an array, (..., nv, nv). O(n²) time and memory."""
@@ -191,7 +203,7 @@ class MassMatrix:
 
         if self.ndim != 2:
             raise UnsupportedError(f"a LinearOperator is of one configuration, not of a batch {self.shape[:-2]}")
-        action = self.solve if inverse else self.times
+        action: Callable[..., Array] = self.solve if inverse else self.times
 
         def columns(X: Array) -> Array:
             return np.transpose(action(X.T))
@@ -208,37 +220,28 @@ class MassMatrix:
 
         Exact up to rounding when nv <= steps; otherwise a lower bound, mostly within a few percent.
         """
-        self._check()
         count = min(steps, self.robot.nv)
-        rng = np.random.default_rng(0)
-        start = rng.standard_normal((*self.shape[:-2], self.robot.nv)).astype(self.dtype)
-        found = _largest(self._method.times, start, count) * _largest(self._method.solve, start, count)
+        start = np.random.default_rng(0).standard_normal((*self.shape[:-2], self.robot.nv)).astype(self.dtype)
+        found = largest_eigenvalue(self.times, start, count) * largest_eigenvalue(self.solve, start, count)
         return found.astype(self.dtype)
 
     def __repr__(self) -> str:
         batch = f" x {self.shape[:-2]}" if self.ndim > 2 else ""
         return f"<MassMatrix of {self.robot.name!r}, {self.robot.nv} x {self.robot.nv}{batch}, {self.method}>"
 
-    def _check(self) -> None:
-        """Refuse, by name, a link that makes every mass matrix of the robot singular."""
-        known = self.robot.__dict__
-        if "_held" not in known:
-            check_leaves(self.robot.tree)
-            known["_held"] = True
+    @property
+    def _dtype(self) -> Any:  # type: ignore[override]
+        return self._compiled.dtype
 
+    @property
+    def _kernel_shape(self) -> str | None:  # type: ignore[override]
+        return self._compiled.kernel_shape
 
-def _largest(action: Callable[[Array], Array], start: Array, steps: int) -> Any:
-    """The largest eigenvalue of a symmetric positive definite action: Lanczos with full reorthogonalization."""
-    x = start / np.linalg.norm(start, axis=-1, keepdims=True)
-    basis, T = [x], np.zeros((*start.shape[:-1], steps, steps))
-    for j in range(steps):
-        y = action(basis[j])
-        T[..., j, j] = np.sum(basis[j] * y, axis=-1)
-        for _ in range(2):
-            for b in basis:
-                y = y - np.sum(b * y, axis=-1, keepdims=True) * b
-        if j + 1 < steps:
-            length = np.linalg.norm(y, axis=-1)
-            T[..., j, j + 1] = T[..., j + 1, j] = length
-            basis.append(y / np.where(length > 0, length, 1)[..., None])
-    return np.linalg.eigvalsh(T)[..., -1]
+    def _make_own(self) -> None:
+        self._own = (self._own[0], *self._factor())
+
+    def _called(self, name: str) -> str:
+        return f"MassMatrix.{name}"
+
+    def _hint(self, question: str, value: Any) -> str:
+        return hint(question, self.robot.nv, value)

@@ -156,8 +156,8 @@ class Jacobians(Kinematics):
             (..., nv) in N m or N. Cost: the link's depth.
         """
 
-    @question(about_frames("jacobian_dot_v"))
-    def jacobian_dot_v(
+    @question(about_frames("jacobian_dot_times"))
+    def jacobian_dot_times(
         self,
         q: npt.ArrayLike,
         link: Links,

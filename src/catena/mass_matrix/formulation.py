@@ -1,0 +1,82 @@
+"""A formulation of the mass matrix: one function for each thing that M can be asked to do.
+
+`factor` gives, for a configuration, two arrays that are kept; the actions below it take q, those arrays and a vector,
+or q alone. Vectors lie along the last dimension.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from catena.arguments.words import one_of
+from catena.functions.function import Function
+
+if TYPE_CHECKING:
+    from catena.robot import Robot
+
+OWN = {"q": 0, "G": 1, "A": 1, "D": 2, "A_inv": 2}
+"""The arrays that a mass matrix keeps, by the names of inputs: the configurations, and what `factor` gives."""
+
+
+@dataclass(frozen=True)
+class Formulation:
+    """What a mass matrix does, by the names of its methods; the factors U and D only where there are such."""
+
+    factor: Function
+    times: Function
+    solve: Function
+    sqrt_times: Function
+    inv_sqrt_times: Function
+    logdet: Function
+    logdet_gradient: Function
+    quadratic_form: Function
+    diagonal: Function
+    inv_diagonal: Function
+    dense: Function
+    inv: Function
+    U_times: Function | None = None
+    U_solve: Function | None = None
+    Ut_times: Function | None = None
+    Ut_solve: Function | None = None
+    D_times: Function | None = None
+    D_solve: Function | None = None
+
+
+def _innovations(robot: Robot) -> Formulation:
+    from catena.mass_matrix.innovations import INNOVATIONS
+
+    return INNOVATIONS
+
+
+def _udu(robot: Robot) -> Formulation:
+    from catena.mass_matrix.innovations import UDU
+
+    return UDU
+
+
+def _fixman(robot: Robot) -> Formulation:
+    from catena.mass_matrix.fixman import fixman
+
+    return fixman(robot)
+
+
+def _dense(robot: Robot) -> Formulation:
+    from catena.mass_matrix.dense import DENSE
+
+    return DENSE
+
+
+METHODS: dict[str, Callable[[Robot], Formulation]] = {
+    "innovations": _innovations,
+    "udu": _udu,
+    "fixman": _fixman,
+    "dense": _dense,
+}
+"""The formulations by name."""
+
+
+def formulation(robot: Robot, name: str) -> Formulation:
+    """The formulation of that name, for a robot."""
+    return METHODS[one_of("mass matrix method", name, METHODS)](robot)

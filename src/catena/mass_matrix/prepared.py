@@ -1,0 +1,52 @@
+"""What the mass matrices of one robot, method, number type and kernel shape have in common."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from catena.arguments.dtypes import checked_dtype
+from catena.functions.function import Function
+from catena.functions.store import Compiled, check_shape
+from catena.mass_matrix.formulation import Formulation, formulation
+
+if TYPE_CHECKING:
+    from catena.robot import Robot
+
+
+class Prepared(Compiled):
+    """The formulation, and the tables of the emitted call; kernels are the robot's."""
+
+    __slots__ = ("dtype", "formulation", "kernel_shape", "method", "q_shape", "whole")
+
+    def __init__(
+        self, whole: Compiled, found: Formulation, method: str, dtype: np.dtype[Any], kernel_shape: str | None
+    ) -> None:
+        super().__init__(whole.tree)
+        self.whole, self.formulation, self.method = whole, found, method
+        self.dtype, self.kernel_shape, self.q_shape = dtype, kernel_shape, (whole.tree.nq,)
+
+    def kernel(
+        self, function: Function, present: tuple[str, ...] = (), dtype: Any = np.float64, shape: str | None = None
+    ) -> Any:
+        """The machine code of a function, compiled at most once for the robot."""
+        return self.whole.kernel(function, present, dtype, shape)
+
+    def part(self, name: str) -> Prepared:
+        """The same for one of the factors, with tables of its own."""
+        common = self.whole, self.formulation, self.method, self.dtype, self.kernel_shape
+        return self.once(("part", name), lambda: Prepared(*common))
+
+
+def prepared(robot: Robot, method: Any, dtype: Any, kernel_shape: Any) -> Prepared:
+    """What is made once for these options; UnsupportedError for options that there are not."""
+    found = checked_dtype("mass_matrix", dtype)
+    check_shape(kernel_shape)
+    form = formulation(robot, method)
+    compiled = robot._compiled
+    made = compiled.once(
+        ("mass_matrix", method, found, kernel_shape), lambda: Prepared(compiled, form, method, found, kernel_shape)
+    )
+    compiled.parts[method, dtype, kernel_shape] = made
+    return made
