@@ -27,18 +27,17 @@ Path = dict[int, list[Force]]
 """Forces that climb from a link to the base: for the number of each link on their way, what arrives there."""
 
 
-def mobility(links: Links, q: Field) -> tuple[Field, ...]:
-    """Ω = J M⁻¹ Jᵀ of every link, in its own frame: six fields, the columns of the 6 x 6 matrix."""
+def mobility(links: Links, q: Field) -> Field:
+    """Ω = J M⁻¹ Jᵀ of every link, in its own frame: six rows of six."""
     G, D = factor(links, q)
-    Upsilon, *columns = links.fields("Upsilon wx wy wz vx vy vz")
+    Upsilon, rows = links.fields("Upsilon rows")
     Upsilon[links.base] = Mobility.zero()
     for k in links.base_to_tip():
         phi, H = k.joint(q[k])
         Upsilon[k] = Upsilon[k.parent].carried(phi).through(H, G[k], D[k])
         Omega = Upsilon[k].carried(k.frame)
-        for column, unit in zip(columns, _units(), strict=True):
-            column[k] = Omega @ unit
-    return tuple(columns)
+        rows[k] = [list(row) for row in zip(*[(Omega @ unit).components for unit in _units()], strict=True)]
+    return rows
 
 
 def blocks(links: Any, q: Field, targets: tuple[int, ...]) -> Matrix:
@@ -99,12 +98,7 @@ def _fill(matrix: Matrix, row: int, column: int, block: Matrix) -> None:
             matrix[row + i][column + j] = matrix[column + j][row + i] = x
 
 
-MOBILITY = Function(
-    "link_mobilities",
-    mobility,
-    {"q": "q"},
-    dict.fromkeys(("wx", "wy", "wz", "vx", "vy", "vz"), "motion"),
-)
+MOBILITY = Function("link_mobilities", mobility, {"q": "q"}, {"mobilities": "link:6,6"})
 
 
 def mobility_of(targets: tuple[int, ...]) -> Function:

@@ -18,9 +18,9 @@ Recipe = Callable[..., Any]
 
 
 class Loops:
-    """What a recipe asks with: other functions of the same mechanism, in the same dtype, by rolled kernels.
+    """What a recipe asks with, an :class:`~catena.functions.recipes.Ask`: other functions, in the same dtype.
 
-    `tree` is the mechanism; `find` gives the kernel of a function.
+    `tree` is the mechanism; `find` gives the rolled kernel of a function.
     """
 
     def __init__(self, tree: Tree, find: Callable[[Function], Callable[..., Any]]) -> None:

@@ -11,15 +11,14 @@ from catena.algorithms import energy
 from catena.algorithms.coriolis import CORIOLIS_MATRIX, CORIOLIS_TIMES
 from catena.arguments.arrays import Port, as_array
 from catena.errors import ModelError
-from catena.functions.asking import ask, checked, components, delivered, is_rolled, one_of, stacked
-from catena.spatial import Force, Motion, RigidInertia, Sym3, Vec3
+from catena.functions.asking import ask, one_of
 
 if TYPE_CHECKING:
     from catena.robot import Robot
 
 Array = npt.NDArray[Any]
 
-ABOUT = ("center_of_mass", "base")
+MOMENTA = {"center_of_mass": energy.CENTROIDAL_MOMENTUM, "base": energy.MOMENTUM}
 """The points that a momentum can be asked about by name."""
 
 
@@ -51,11 +50,7 @@ class Energetics:
         shape: str | None = None,
     ) -> Any:
         """Of gravity, in J, (...,): zero when the centre of mass is at the height of the base's origin. O(n)."""
-        if not is_rolled(self._robot, shape):
-            return ask(self._robot, energy.POTENTIAL_ENERGY, q, out=out, dtype=dtype)
-        (q,), _, outs = checked(self._robot, energy.POTENTIAL_ENERGY, q, out=out, dtype=dtype)
-        gravity = Motion(Vec3.zero(), Vec3(*self._robot.gravity.tolist()))
-        return delivered(energy.potential_energy(self._total(q, dtype), gravity), *outs)
+        return ask(self._robot, energy.POTENTIAL_ENERGY, q, out=out, dtype=dtype, shape=shape)
 
     def gravity_torque(
         self,
@@ -78,13 +73,7 @@ class Energetics:
         shape: str | None = None,
     ) -> Array:
         """C(q, v), (..., nv, nv), with Christoffel's symbols: Ṁ − 2 C is skew, bias = C v + g in N m or N. O(n²)."""
-        robot = self._robot
-        if not is_rolled(robot, shape):
-            return cast(Array, ask(robot, CORIOLIS_MATRIX, q, v, out=out, dtype=dtype))
-        (q, v), _, outs = checked(robot, CORIOLIS_MATRIX, q, v, out=out, dtype=dtype)
-        wide = q[..., None, :], v[..., None, :], np.eye(robot.nv)
-        columns = ask(robot, CORIOLIS_TIMES, *wide, dtype=dtype, shape=shape)
-        return delivered(np.swapaxes(columns, -1, -2), *outs)
+        return cast(Array, ask(self._robot, CORIOLIS_MATRIX, q, v, out=out, dtype=dtype, shape=shape))
 
     def coriolis_times(
         self,
@@ -116,10 +105,7 @@ class Energetics:
     ) -> Array:
         """Of all that moves, (..., 3) in m. O(n)."""
         self._check_mass()
-        if not is_rolled(self._robot, shape):
-            return cast(Array, ask(self._robot, energy.CENTER_OF_MASS, q, out=out, dtype=dtype))
-        (q,), _, outs = checked(self._robot, energy.CENTER_OF_MASS, q, out=out, dtype=dtype)
-        return stacked(list(energy.center_of_mass(self._total(q, dtype))), *outs)
+        return cast(Array, ask(self._robot, energy.CENTER_OF_MASS, q, out=out, dtype=dtype, shape=shape))
 
     def center_of_mass_velocity(
         self,
@@ -132,10 +118,8 @@ class Energetics:
     ) -> Array:
         """The rate of change of `center_of_mass`, (..., 3) in m/s. O(n)."""
         self._check_mass()
-        if not is_rolled(self._robot, shape):
-            return cast(Array, ask(self._robot, energy.CENTER_OF_MASS_VELOCITY, q, v, out=out, dtype=dtype))
-        (q, v), _, outs = checked(self._robot, energy.CENTER_OF_MASS_VELOCITY, q, v, out=out, dtype=dtype)
-        return stacked(list(energy.mean_velocity(self._total(q, dtype), self._momentum(q, v, dtype))), *outs)
+        function = energy.CENTER_OF_MASS_VELOCITY
+        return cast(Array, ask(self._robot, function, q, v, out=out, dtype=dtype, shape=shape))
 
     def center_of_mass_jacobian(
         self,
@@ -147,11 +131,7 @@ class Energetics:
     ) -> Array:
         """(..., 3, nv): the velocity of the centre of mass is this times v. O(n)."""
         self._check_mass()
-        if not is_rolled(self._robot, shape):
-            return cast(Array, ask(self._robot, energy.CENTER_OF_MASS_JACOBIAN, q, out=out, dtype=dtype))
-        (q,), _, outs = checked(self._robot, energy.CENTER_OF_MASS_JACOBIAN, q, out=out, dtype=dtype)
-        total, axes = self._spread(q, dtype)
-        return delivered(np.stack(list(energy.mean_velocity(total, axes)), axis=-2), *outs)
+        return cast(Array, ask(self._robot, energy.CENTER_OF_MASS_JACOBIAN, q, out=out, dtype=dtype, shape=shape))
 
     def momentum(
         self,
@@ -168,35 +148,13 @@ class Energetics:
         `about` says about which point: "center_of_mass", "base" (the base's origin), or points (..., 3) in m in the
         base's frame. It is that of the links; rotors that armature stands for turn in directions no model tells.
         """
-        robot = self._robot
+        options: dict[str, Any] = {"out": out, "dtype": dtype, "shape": shape}
         if not isinstance(about, str):
-            return self._momentum_about(q, v, about, out, dtype, shape)
-        one_of("momentum about", about, ABOUT)
-        if about == "base":
-            return cast(Array, ask(robot, energy.MOMENTUM, q, v, out=out, dtype=dtype, shape=shape))
-        self._check_mass()
-        if not is_rolled(robot, shape):
-            return cast(Array, ask(robot, energy.CENTROIDAL_MOMENTUM, q, v, out=out, dtype=dtype))
-        (q, v), _, outs = checked(robot, energy.CENTROIDAL_MOMENTUM, q, v, out=out, dtype=dtype)
-        c = energy.center_of_mass(self._total(q, dtype))
-        return stacked(energy.about(c, self._momentum(q, v, dtype)).components, *outs)
-
-    def _momentum_about(
-        self,
-        q: npt.ArrayLike,
-        v: npt.ArrayLike,
-        about: npt.ArrayLike,
-        out: Any,
-        dtype: npt.DTypeLike,
-        shape: str | None,
-    ) -> Array:
-        robot = self._robot
-        if not is_rolled(robot, shape):
-            return cast(Array, ask(robot, energy.MOMENTUM_ABOUT, q, v, about, out=out, dtype=dtype))
-        (q, v, point), batch, outs = checked(robot, energy.MOMENTUM_ABOUT, q, v, about, out=out, dtype=dtype)
-        c = Vec3(*components(np.asarray(point, dtype)))
-        found = energy.about(c, self._momentum(q, v, dtype)).components
-        return stacked([np.broadcast_to(x, batch) for x in found], *outs)
+            return cast(Array, ask(self._robot, energy.MOMENTUM_ABOUT, q, v, about, **options))
+        one_of("momentum about", about, [*MOMENTA])
+        if about == "center_of_mass":
+            self._check_mass()
+        return cast(Array, ask(self._robot, MOMENTA[about], q, v, **options))
 
     def centroidal_momentum_matrix(
         self,
@@ -208,11 +166,8 @@ class Energetics:
     ) -> Array:
         """A(q), (..., 6, nv): the momentum about the centre of mass is A v, angular part first. O(n)."""
         self._check_mass()
-        if not is_rolled(self._robot, shape):
-            return cast(Array, ask(self._robot, energy.CENTROIDAL_MOMENTUM_MATRIX, q, out=out, dtype=dtype))
-        (q,), _, outs = checked(self._robot, energy.CENTROIDAL_MOMENTUM_MATRIX, q, out=out, dtype=dtype)
-        total, axes = self._spread(q, dtype)
-        return delivered(np.stack(energy.about(energy.center_of_mass(total), axes).components, axis=-2), *outs)
+        function = energy.CENTROIDAL_MOMENTUM_MATRIX
+        return cast(Array, ask(self._robot, function, q, out=out, dtype=dtype, shape=shape))
 
     @property
     def _robot(self) -> Robot:
@@ -221,17 +176,3 @@ class Energetics:
     def _check_mass(self) -> None:
         if self._robot.total_mass <= 0.0:
             raise ModelError("nothing that moves has a mass, so there is no centre of mass")
-
-    def _total(self, q: npt.ArrayLike, dtype: npt.DTypeLike) -> RigidInertia:
-        """The inertia of all links as one body, over arrays."""
-        numbers = components(ask(self._robot, energy.TOTAL_INERTIA, q, dtype=dtype, shape="rolled"))
-        return RigidInertia(numbers[0], Vec3(*numbers[1:4]), Sym3(*numbers[4:]))
-
-    def _momentum(self, q: npt.ArrayLike, v: npt.ArrayLike, dtype: npt.DTypeLike) -> Force:
-        return Force.of(components(ask(self._robot, energy.MOMENTUM, q, v, dtype=dtype, shape="rolled")))
-
-    def _spread(self, q: npt.ArrayLike, dtype: npt.DTypeLike) -> tuple[RigidInertia, Force]:
-        """The inertia of all links, and the momenta at unit speeds, over arrays that broadcast along the speeds."""
-        total = self._total(np.asarray(q)[..., None, :], dtype)
-        axes = ask(self._robot, energy.MOMENTUM_AXES, q, dtype=dtype, shape="rolled")
-        return total, Force.of(components(axes))

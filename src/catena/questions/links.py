@@ -13,7 +13,7 @@ from catena.algorithms.forward_dynamics import FD2
 from catena.algorithms.newton_euler import INTERLINK_FORCES, RECURSIVE_SPATIAL_DYNAMICS
 from catena.algorithms.operational_space import MOBILITY
 from catena.arguments.wrenches import Wrenches, wrenches
-from catena.functions.asking import ask, checked, delivered
+from catena.functions.asking import ask
 from catena.functions.function import Function
 from catena.model.singular import check_masses
 
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 Array = npt.NDArray[Any]
 
 _LINK_DYNAMICS = replace(FD2, name="forward_link_dynamics")
-_MOBILITIES = replace(MOBILITY, outputs={"mobilities": "dense:n,6,6"})
 
 
 class SpatialDynamics(NamedTuple):
@@ -132,10 +131,7 @@ class LinkDynamics:
 
         See `operational_mobility` for chosen frames and points, and for the blocks between several.
         """
-        robot = cast("Robot", self)
-        if out is not None:
-            checked(robot, _MOBILITIES, q, out=out, dtype=dtype)
-        return delivered(np.stack(ask(robot, MOBILITY, q, dtype=dtype, shape=shape), axis=-1), out)
+        return cast(Array, ask(cast("Robot", self), MOBILITY, q, out=out, dtype=dtype, shape=shape))
 
     def _about_links(
         self,
