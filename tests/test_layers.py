@@ -21,7 +21,7 @@ LAYERS = [
     {"spatial"},
     {"functions.function", "model", "robots"},
     {"sweeps"},
-    {"trace.recorder", "functions.linkwise", "arguments.arrays", "arguments.links"},
+    {"trace.recorder", "functions.linkwise", "functions.recipes", "arguments.arrays", "arguments.links"},
     {"algorithms"},
     {"functions.catalogue"},
     {"kernels"},

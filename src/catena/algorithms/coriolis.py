@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from catena.functions.function import Function
+from catena.functions.recipes import columns
 from catena.scalars import Scalar
 from catena.spatial import (
     ArticulatedInertia,
@@ -120,4 +121,10 @@ def coriolis_matrix(links: Any, q: Field, v: Field) -> list[list[Scalar]]:
 
 
 CORIOLIS_TIMES = Function("coriolis_times", coriolis_times, {"q": "q", "v": "v", "x": "v"}, {"y": "v"})
-CORIOLIS_MATRIX = Function("coriolis_matrix", coriolis_matrix, {"q": "q", "v": "v"}, {"C": "dense:nv,nv"})
+CORIOLIS_MATRIX = Function(
+    "coriolis_matrix",
+    coriolis_matrix,
+    {"q": "q", "v": "v"},
+    {"C": "dense:nv,nv"},
+    recipe=lambda ask, q, v: columns(ask, CORIOLIS_TIMES, ask.tree.nv, q, v),
+)

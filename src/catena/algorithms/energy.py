@@ -1,7 +1,7 @@
 """Energies, momenta and the centre of mass: sums over all links, carried to the base.
 
-Sweeps give the sums at the base's origin. What is about the centre of mass follows from them by a few operations that
-are written once, over any scalar: they are traced into unrolled kernels, and run on whole arrays after rolled ones.
+Sweeps give the sums at the base's origin. What is about the centre of mass follows from them at the base, after the
+sweeps, by a few operations over any scalar; for whole matrices on long chains the scalars are arrays.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from catena.functions.function import Function
+from catena.functions.recipes import Ask, parts, stacked
 from catena.scalars import Scalar
 from catena.spatial import Force, Motion, RigidInertia, Sym3, Vec3
 from catena.spatial.pose import Pose
@@ -81,15 +82,67 @@ def gravity_torque(links: Links, q: Field) -> Field:
     return tau
 
 
-def center_of_mass(total: RigidInertia) -> Vec3:
-    """The centre of mass of a body whose inertia is given."""
-    c: Vec3 = total.h * (1 / total.m)
+def center_of_mass(links: Links, q: Field) -> Field:
+    """At the base: the centre of mass of all that moves."""
+    (c,) = links.fields("c")
+    c[links.base] = middle(total_inertia(links, q)[links.base])
     return c
 
 
-def potential_energy(total: RigidInertia, gravity: Motion) -> Scalar:
-    """-g · m c: zero when the centre of mass is at the base's origin."""
-    return -(gravity.linear.dot(total.h))
+def potential_energy(links: Links, q: Field) -> Field:
+    """At the base: -g · m c, which is zero when the centre of mass is at the base's origin."""
+    (E,) = links.fields("E")
+    E[links.base] = -(links.gravity.linear.dot(total_inertia(links, q)[links.base].h))
+    return E
+
+
+def center_of_mass_velocity(links: Links, q: Field, v: Field) -> Field:
+    """At the base: the velocity of the centre of mass."""
+    (u,) = links.fields("u")
+    total = total_inertia(links, q)[links.base]
+    u[links.base] = mean_velocity(total, momentum(links, q, v)[links.base])
+    return u
+
+
+def momentum_about(links: Links, q: Field, v: Field, point: list[Scalar]) -> Field:
+    """At the base: the momentum of all links, angular about a point in the base's frame."""
+    (f,) = links.fields("f")
+    f[links.base] = about(Vec3(*point), momentum(links, q, v)[links.base])
+    return f
+
+
+def centroidal_momentum(links: Links, q: Field, v: Field) -> Field:
+    """At the base: the momentum of all links, angular about the centre of mass."""
+    (f,) = links.fields("f")
+    c = middle(total_inertia(links, q)[links.base])
+    f[links.base] = about(c, momentum(links, q, v)[links.base])
+    return f
+
+
+def quadratic_form(links: Links, q: Field, v: Field) -> Field:
+    """At the base: vᵀ M(q) v, twice the kinetic energy."""
+    (form,) = links.fields("form")
+    E = kinetic_energy(links, q, v)[links.base]
+    form[links.base] = E + E
+    return form
+
+
+def center_of_mass_jacobian(links: Any, q: Field) -> list[list[Scalar]]:
+    """Three rows, one column for each degree of freedom. For unrolled kernels only."""
+    total, axes = total_inertia(links, q)[links.base], momentum_axes(links, q)
+    return _rows([list(mean_velocity(total, f)) for k in links for f in axes[k]])
+
+
+def centroidal_momentum_matrix(links: Any, q: Field) -> list[list[Scalar]]:
+    """Six rows, one column for each degree of freedom. For unrolled kernels only."""
+    c, axes = middle(total_inertia(links, q)[links.base]), momentum_axes(links, q)
+    return _rows([about(c, f).components for k in links for f in axes[k]])
+
+
+def middle(total: RigidInertia) -> Vec3:
+    """The centre of mass of a body whose inertia is given."""
+    c: Vec3 = total.h * (1 / total.m)
+    return c
 
 
 def about(c: Vec3, f: Force) -> Force:
@@ -103,48 +156,6 @@ def mean_velocity(total: RigidInertia, f: Force) -> Vec3:
     return v
 
 
-class Unrolled:
-    """The same quantities in one piece, for unrolled kernels."""
-
-    @staticmethod
-    def center_of_mass(links: Any, q: Field) -> list[Scalar]:
-        """Three numbers in the base's frame."""
-        return list(center_of_mass(total_inertia(links, q)[links.base]))
-
-    @staticmethod
-    def potential_energy(links: Any, q: Field) -> Scalar:
-        """One number."""
-        return potential_energy(total_inertia(links, q)[links.base], links.gravity)
-
-    @staticmethod
-    def center_of_mass_velocity(links: Any, q: Field, v: Field) -> list[Scalar]:
-        """Three numbers in the base's frame."""
-        return list(mean_velocity(total_inertia(links, q)[links.base], momentum(links, q, v)[links.base]))
-
-    @staticmethod
-    def center_of_mass_jacobian(links: Any, q: Field) -> list[list[Scalar]]:
-        """Three rows, one column for each degree of freedom."""
-        total, axes = total_inertia(links, q)[links.base], momentum_axes(links, q)
-        return _rows([list(mean_velocity(total, f)) for k in links for f in axes[k]])
-
-    @staticmethod
-    def momentum_about(links: Any, q: Field, v: Field, point: list[Scalar]) -> list[Scalar]:
-        """Six numbers, about a point in the base's frame, in the base's axes."""
-        return about(Vec3(*point), momentum(links, q, v)[links.base]).components
-
-    @staticmethod
-    def centroidal_momentum(links: Any, q: Field, v: Field) -> list[Scalar]:
-        """Six numbers, about the centre of mass, in the base's axes."""
-        total = total_inertia(links, q)[links.base]
-        return about(center_of_mass(total), momentum(links, q, v)[links.base]).components
-
-    @staticmethod
-    def centroidal_momentum_matrix(links: Any, q: Field) -> list[list[Scalar]]:
-        """Six rows, one column for each degree of freedom."""
-        c, axes = center_of_mass(total_inertia(links, q)[links.base]), momentum_axes(links, q)
-        return _rows([about(c, f).components for k in links for f in axes[k]])
-
-
 def _rows(columns: list[list[Scalar]]) -> list[list[Scalar]]:
     return [list(row) for row in zip(*columns, strict=True)]
 
@@ -155,22 +166,46 @@ TOTAL_INERTIA = Function("total_inertia", total_inertia, _Q, {"total": "robot:10
 MOMENTUM = Function("momentum", momentum, _QV, {"momentum": "robot:6"})
 MOMENTUM_AXES = Function("momentum_axes", momentum_axes, _Q, {"axes": "axes"})
 KINETIC_ENERGY = Function("kinetic_energy", kinetic_energy, _QV, {"energy": "robot"})
+QUADRATIC_FORM = Function("quadratic_form", quadratic_form, _QV, {"form": "robot"})
 GRAVITY_TORQUE = Function("gravity_torque", gravity_torque, _Q, {"tau": "v"})
 
-CENTER_OF_MASS = Function("center_of_mass", Unrolled.center_of_mass, _Q, {"c": "dense:3"}, regroup=False)
-POTENTIAL_ENERGY = Function("potential_energy", Unrolled.potential_energy, _Q, {"energy": "dense:"}, regroup=False)
+CENTER_OF_MASS = Function("center_of_mass", center_of_mass, _Q, {"c": "robot:3"}, regroup=False)
+POTENTIAL_ENERGY = Function("potential_energy", potential_energy, _Q, {"energy": "robot"}, regroup=False)
 CENTER_OF_MASS_VELOCITY = Function(
-    "center_of_mass_velocity", Unrolled.center_of_mass_velocity, _QV, {"v": "dense:3"}, regroup=False
+    "center_of_mass_velocity", center_of_mass_velocity, _QV, {"v": "robot:3"}, regroup=False
 )
+MOMENTUM_ABOUT = Function("momentum/about", momentum_about, {**_QV, "about": "robot:3"}, {"momentum": "robot:6"})
+CENTROIDAL_MOMENTUM = Function("momentum/centroidal", centroidal_momentum, _QV, {"momentum": "robot:6"}, regroup=False)
+
+
+def _momenta(ask: Ask, q: Any) -> tuple[RigidInertia, Force]:
+    """The inertia of all links, and the momenta at unit speeds, over arrays that broadcast along the speeds."""
+    m, hx, hy, hz, *moments = parts(ask(TOTAL_INERTIA, q[..., None, :]))
+    return RigidInertia(m, Vec3(hx, hy, hz), Sym3(*moments)), Force.of(parts(ask(MOMENTUM_AXES, q)))
+
+
+def _rolled_jacobian(ask: Ask, q: Any) -> Any:
+    return stacked(list(mean_velocity(*_momenta(ask, q))), axis=-2)
+
+
+def _rolled_matrix(ask: Ask, q: Any) -> Any:
+    total, momenta = _momenta(ask, q)
+    return stacked(about(middle(total), momenta).components, axis=-2)
+
+
 CENTER_OF_MASS_JACOBIAN = Function(
-    "center_of_mass_jacobian", Unrolled.center_of_mass_jacobian, _Q, {"J": "dense:3,nv"}, regroup=False
-)
-MOMENTUM_ABOUT = Function(
-    "momentum/about", Unrolled.momentum_about, {**_QV, "about": "robot:3"}, {"momentum": "dense:6"}
-)
-CENTROIDAL_MOMENTUM = Function(
-    "momentum/centroidal", Unrolled.centroidal_momentum, _QV, {"momentum": "dense:6"}, regroup=False
+    "center_of_mass_jacobian",
+    center_of_mass_jacobian,
+    _Q,
+    {"J": "dense:3,nv"},
+    regroup=False,
+    recipe=_rolled_jacobian,
 )
 CENTROIDAL_MOMENTUM_MATRIX = Function(
-    "centroidal_momentum_matrix", Unrolled.centroidal_momentum_matrix, _Q, {"A": "dense:6,nv"}, regroup=False
+    "centroidal_momentum_matrix",
+    centroidal_momentum_matrix,
+    _Q,
+    {"A": "dense:6,nv"},
+    regroup=False,
+    recipe=_rolled_matrix,
 )

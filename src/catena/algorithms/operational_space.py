@@ -74,26 +74,21 @@ def response(links: Links, q: Field, G: Field, D: Field, f: Field) -> tuple[Fiel
     return vdot, alpha
 
 
-def link_mobilities(links: Links, q: Field) -> tuple[Field, ...]:
-    """Ω = J M⁻¹ Jᵀ of every link, in its own frame: six fields, the columns of the 6 x 6 matrix."""
+def link_mobilities(links: Links, q: Field) -> Field:
+    """Ω = J M⁻¹ Jᵀ of every link, in its own frame: six rows of six."""
     G, D = factor(links, q)
-    Upsilon, *columns = links.fields("Upsilon wx wy wz vx vy vz")
+    Upsilon, rows = links.fields("Upsilon rows")
     Upsilon[links.base] = Mobility.zero()
     for k in links.base_to_tip():
         phi, H = k.joint(q[k])
         Upsilon[k] = Upsilon[k.parent].carried(phi).through(H, G[k], D[k])
         Omega = Upsilon[k].carried(k.frame)
-        for i, column in enumerate(columns):
-            column[k] = Omega @ Force.of([int(i == j) for j in range(6)])
-    return tuple(columns)
+        columns = [(Omega @ Force.of([int(i == j) for i in range(6)])).components for j in range(6)]
+        rows[k] = [list(row) for row in zip(*columns, strict=True)]
+    return rows
 
 
-MOBILITY = Function(
-    "link_mobilities",
-    link_mobilities,
-    {"q": "q"},
-    dict.fromkeys(("wx", "wy", "wz", "vx", "vy", "vz"), "motion"),
-)
+MOBILITY = Function("link_mobilities", link_mobilities, {"q": "q"}, {"mobilities": "link:6,6"})
 RESPONSE = Function(
     "operational_space/response",
     response,

@@ -12,7 +12,6 @@ import numpy as np
 import numpy.typing as npt
 
 from catena.algorithms.determinant import LOG_DETERMINANT_GRADIENT
-from catena.functions.asking import ask
 
 if TYPE_CHECKING:
     from catena.robot import Robot
@@ -37,5 +36,5 @@ def fixman_potential(robot: Robot, q: npt.ArrayLike, kT: npt.ArrayLike = 1.0) ->
     log det M depends on the units of mass and length by a constant, which moves U but not the torque. O(n).
     """
     half = 0.5 * np.asarray(kT, dtype=float)
-    value, gradient = ask(robot, LOG_DETERMINANT_GRADIENT, q)
+    value, gradient = robot._compiled.kernel(LOG_DETERMINANT_GRADIENT)(q)
     return FixmanPotential(half * value, -half[..., None] * gradient)

@@ -16,19 +16,23 @@ if TYPE_CHECKING:
 Recipe = Callable[..., Any]
 """Takes a :class:`Loops` and the arrays of a call; gives the result, or a tuple of results."""
 
+Find = Callable[[Function, tuple[str, ...]], Callable[..., Any]]
+"""Gives the kernel of a function with the optional inputs that are present."""
+
 
 class Loops:
-    """What a recipe asks with: other functions of the same mechanism, in the same dtype, by rolled kernels.
+    """What a recipe asks with, an :class:`~catena.functions.recipes.Ask`: other functions, in the same dtype.
 
-    `tree` is the mechanism; `find` gives the kernel of a function.
+    `tree` is the mechanism; `find` gives the kernel of a function, with the optional inputs that are present.
     """
 
-    def __init__(self, tree: Tree, find: Callable[[Function], Callable[..., Any]]) -> None:
-        self.tree, self._find = tree, find
+    def __init__(self, tree: Tree, dtype: np.dtype[Any], find: Find) -> None:
+        self.tree, self.dtype, self._find = tree, dtype, find
 
     def __call__(self, function: Function, *arrays: Any) -> Any:
         """What the function makes of the arrays: the result, or a tuple of results."""
-        return self._find(function)(*arrays)
+        present = tuple(name for name in list(function.inputs)[: len(arrays)] if name in function.optional)
+        return self._find(function, present)(*arrays)
 
 
 class Composed:
@@ -38,13 +42,11 @@ class Composed:
         recipe: gets the arrays as they were given; what it returns is broadcast over all leading dimensions.
         signature: what calls take and give.
         tree: the mechanism.
-        find: gives the rolled kernel of another function.
+        find: gives the kernel of another function.
     """
 
-    def __init__(
-        self, recipe: Recipe, signature: Signature, tree: Tree, find: Callable[[Function], Callable[..., Any]]
-    ) -> None:
-        self.signature, self._recipe, self._ask = signature, recipe, Loops(tree, find)
+    def __init__(self, recipe: Recipe, signature: Signature, tree: Tree, find: Find) -> None:
+        self.signature, self._recipe, self._ask = signature, recipe, Loops(tree, signature.dtype, find)
         self.name, self.inputs, self.outputs, self.dtype = signature
 
     def __call__(self, *arrays: Any, out: Any = None) -> Any:

@@ -15,7 +15,7 @@ import numpy.typing as npt
 from catena.algorithms.innovations import FACTOR
 from catena.algorithms.kinematics import JOINT_AXES, LINK_ACCELERATIONS, LINK_VELOCITIES, PLACEMENTS, WRENCH_TORQUES
 from catena.algorithms.operational_space import RESPONSE
-from catena.functions.composed import Loops
+from catena.functions.recipes import Ask
 from catena.model.tree import Frame
 
 Array = npt.NDArray[Any]
@@ -34,17 +34,17 @@ class Carried:
         self.turn = np.array([at.rotation for at in frames], dtype=float).reshape(-1, 3, 3)
         self.shift = np.array([at.position for at in frames], dtype=float).reshape(-1, 3)
 
-    def placements(self, ask: Loops, q: Array, point: Array | None = None) -> tuple[Array, Array]:
+    def placements(self, ask: Ask, q: Array, point: Array | None = None) -> tuple[Array, Array]:
         """Rotations (..., m, 3, 3) and origins (..., m, 3)."""
         R, p = self._carriers(ask, q)
         return R @ self.turn, p + _times(R, self._offset(point))
 
-    def placement(self, ask: Loops, q: Array, point: Array | None = None) -> tuple[Array, Array]:
+    def placement(self, ask: Ask, q: Array, point: Array | None = None) -> tuple[Array, Array]:
         """Rotation (..., 3, 3) and origin (..., 3) of the only one."""
         R, p = self.placements(ask, q, point)
         return R[..., 0, :, :], p[..., 0, :]
 
-    def jacobian(self, ask: Loops, q: Array, point: Array | None = None) -> Array:
+    def jacobian(self, ask: Ask, q: Array, point: Array | None = None) -> Array:
         """J (..., 6 m, nv), from the axes of all joints in the base's frame: those between each frame and the base."""
         axes, X = ask(JOINT_AXES, q), self._of_the_base(ask, q, point)
         batch = np.broadcast_shapes(axes.shape[:-2], X.shape[:-3])
@@ -55,12 +55,12 @@ class Carried:
             J[..., 6 * i : 6 * i + 6, moving] = X[..., i, :, :] @ np.swapaxes(axes[..., moving, :], -1, -2)
         return J
 
-    def jacobian_times(self, ask: Loops, q: Array, x: Array, point: Array | None = None) -> Array:
+    def jacobian_times(self, ask: Ask, q: Array, x: Array, point: Array | None = None) -> Array:
         """J x (..., 6 m)."""
         V = self._at(ask(LINK_VELOCITIES["link"], q, x))
         return self._flat(_times(self._seen(ask, q, point), V))
 
-    def jacobian_dot_times(self, ask: Loops, q: Array, v: Array, point: Array | None = None) -> Array:
+    def jacobian_dot_times(self, ask: Ask, q: Array, v: Array, point: Array | None = None) -> Array:
         """J̇ v (..., 6 m)."""
         V, A = self._at(ask(LINK_VELOCITIES["link"], q, v)), self._at(ask(LINK_ACCELERATIONS["link"], q, v))
         seen = _times(self._seen(ask, q, point), A)
@@ -70,7 +70,7 @@ class Carried:
             seen[..., 3:] = seen[..., 3:] + _times(self._carriers(ask, q)[0], turning)
         return self._flat(seen)
 
-    def jacobian_transpose_times(self, ask: Loops, q: Array, f: Array, point: Array | None = None) -> Array:
+    def jacobian_transpose_times(self, ask: Ask, q: Array, f: Array, point: Array | None = None) -> Array:
         """Jᵀ f (..., nv) of wrenches f (..., 6 m)."""
         X = self._seen(ask, q, point)
         wrenches = _times(np.swapaxes(X, -1, -2), f.reshape(*f.shape[:-1], self.count, 6))
@@ -80,21 +80,21 @@ class Carried:
                 total[..., link, :] += wrenches[..., i, :]
         return np.asarray(ask(WRENCH_TORQUES, q, total))
 
-    def operational_mobility(self, ask: Loops, q: Array, point: Array | None = None) -> Array:
+    def operational_mobility(self, ask: Ask, q: Array, point: Array | None = None) -> Array:
         """Ω = J M⁻¹ Jᵀ (..., 6 m, 6 m)."""
         return self._responses(ask, q, point)[1]
 
-    def operational_inertia(self, ask: Loops, q: Array, point: Array | None = None) -> tuple[Array, Array]:
+    def operational_inertia(self, ask: Ask, q: Array, point: Array | None = None) -> tuple[Array, Array]:
         """Λ and Ω."""
         Omega = self._responses(ask, q, point)[1]
         return np.linalg.inv(Omega), Omega
 
-    def dynamically_consistent_inverse(self, ask: Loops, q: Array, point: Array | None = None) -> Array:
+    def dynamically_consistent_inverse(self, ask: Ask, q: Array, point: Array | None = None) -> Array:
         """J̄ = M⁻¹ Jᵀ Λ (..., nv, 6 m)."""
         weighted, Omega = self._responses(ask, q, point)
         return np.swapaxes(np.linalg.solve(Omega, weighted), -1, -2)
 
-    def _responses(self, ask: Loops, q: Array, point: Array | None) -> tuple[Array, Array]:
+    def _responses(self, ask: Ask, q: Array, point: Array | None) -> tuple[Array, Array]:
         """J M⁻¹ and Ω, from what unit wrenches on one frame after the other do to all links."""
         X, wide = self._seen(ask, q, point), q[..., None, :]
         factors = [f[..., None, :, :] for f in ask(FACTOR, q)]
@@ -118,14 +118,14 @@ class Carried:
         found[..., self.link < 0, :] = 0.0
         return found
 
-    def _carriers(self, ask: Loops, q: Array) -> tuple[Array, Array]:
+    def _carriers(self, ask: Ask, q: Array) -> tuple[Array, Array]:
         """Rotations (..., m, 3, 3) and origins (..., m, 3) of the links that carry the frames."""
         rotation, position = ask(PLACEMENTS, q)
         R, p = rotation[..., self.link, :, :], position[..., self.link, :]
         R[..., self.link < 0, :, :], p[..., self.link < 0, :] = _ONE, 0.0
         return R, p
 
-    def _seen(self, ask: Loops, q: Array, point: Array | None) -> Array:
+    def _seen(self, ask: Ask, q: Array, point: Array | None) -> Array:
         """X (..., m, 6, 6): from the motion of a link in its own frame to what is seen of it."""
         offset = self._offset(point)
         if self.frame == "link":
@@ -133,7 +133,7 @@ class Carried:
         R, p = self._carriers(ask, q)
         return _motions(R, offset if self.frame == "mixed" else -_times(np.swapaxes(R, -1, -2), p))
 
-    def _of_the_base(self, ask: Loops, q: Array, point: Array | None) -> Array:
+    def _of_the_base(self, ask: Ask, q: Array, point: Array | None) -> Array:
         """The same from the motion of the body given in the base's frame."""
         if self.frame == "world":
             return np.broadcast_to(np.eye(6), (self.count, 6, 6))

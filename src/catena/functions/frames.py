@@ -18,9 +18,10 @@ from catena.algorithms.frames import Place
 from catena.algorithms.kinematics import FRAMES
 from catena.arguments.words import one_of
 from catena.errors import SingularError
-from catena.functions.composed import Loops, Recipe
+from catena.functions.composed import Recipe
 from catena.functions.frame_recipes import Carried
 from catena.functions.function import Function
+from catena.functions.recipes import Ask
 from catena.model.lowering.placement import snapped
 from catena.model.singular import check_leaves
 from catena.model.tree import Frame
@@ -92,7 +93,7 @@ def _recipe(asked: Question, carried: Carried, alone: bool) -> Recipe:
     if not alone:
         return partial(asked.recipe, carried)
 
-    def with_one_point(ask: Loops, *arrays: Any) -> Any:
+    def with_one_point(ask: Ask, *arrays: Any) -> Any:
         *others, point = arrays
         return asked.recipe(carried, ask, *others, point[..., None, :])
 

@@ -14,7 +14,6 @@ import numpy.typing as npt
 
 from catena.algorithms.denoc import POSES_AND_AXES
 from catena.errors import ShapeError
-from catena.functions.asking import ask
 from catena.questions.elimination import Elimination, eliminate
 
 if TYPE_CHECKING:
@@ -41,7 +40,7 @@ class NaturalOrthogonalComplement:
 
     def __init__(self, robot: Robot, q: npt.ArrayLike) -> None:
         self.robot, tree = robot, robot.tree
-        R, o, axes = ask(robot, POSES_AND_AXES, q)
+        R, o, axes = robot._compiled.kernel(POSES_AND_AXES)(q)
         self.c: Array = o + np.einsum("...nij,nj->...ni", R, tree.com)
         self._link = np.repeat(np.arange(tree.n), np.diff(tree.v_start))
         turn, shift = axes[..., :3], axes[..., 3:]

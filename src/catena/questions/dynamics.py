@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from catena.algorithms.joint_losses import JOINT_LOSSES, with_joint_losses
+from catena.arguments.words import one_of
 from catena.arguments.wrenches import Wrenches
-from catena.functions.asking import one_of
 from catena.functions.catalogue import BIAS, FORWARD_DYNAMICS, INVERSE_DYNAMICS
 from catena.functions.function import Function
 from catena.functions.question import Answering, question
@@ -19,15 +20,31 @@ if TYPE_CHECKING:
 
 Array = npt.NDArray[Any]
 
+METHODS = (*FORWARD_DYNAMICS, "fixman")
+"""The formulations of forward dynamics by name."""
+
+HINTS = {
+    "ABA": "the articulated-body algorithm is 'innovations' (FD3), the default",
+    "CRBA": "the composite-body algorithm with elimination is 'dense'",
+    "RNEA": "the recursive Newton-Euler algorithm is robot.inverse_dynamics",
+}
+"""What users of other libraries may look for."""
+
 
 def _forward_dynamics(robot: Robot, given: tuple[str, ...], method: str, joint_losses: bool) -> Function:
-    one_of("forward dynamics", method, [*FORWARD_DYNAMICS, "fixman"])
+    one_of("forward dynamics method", method, METHODS, HINTS)
     check_leaves(robot.tree)
-    return FORWARD_DYNAMICS[method]
+    if method == "fixman":
+        from catena.fixman.method import functions_for  # brings in SciPy
+
+        function = functions_for(robot).forward
+    else:
+        function = FORWARD_DYNAMICS[method]
+    return with_joint_losses(function) if joint_losses else function
 
 
 def _inverse_dynamics(robot: Robot, given: tuple[str, ...], joint_losses: bool) -> Function:
-    return INVERSE_DYNAMICS
+    return with_joint_losses(INVERSE_DYNAMICS) if joint_losses else INVERSE_DYNAMICS
 
 
 class Dynamics(Answering):
@@ -53,11 +70,25 @@ class Dynamics(Answering):
         dtype: npt.DTypeLike = np.float64,
         kernel: str | None = None,
     ) -> Array:
-        """Joint accelerations (..., nv), rad/s² or m/s², at configuration q, velocity v and joint torques tau. O(n).
+        """The joint accelerations that the torques tau cause at configuration q and velocity v.
 
-        `tau` is in N m or N. `f_ext` holds wrenches (N m, N) on links in their frames, (..., links, 6), moment first,
-        or maps links and frames to wrenches. `method` picks the formulation; all agree. `joint_losses` takes from tau
-        what the model's damping and friction take, as in `inverse_dynamics`: one undoes the other with it and without.
+        Args:
+            q: configurations, (..., nq).
+            v: joint velocities, (..., nv).
+            tau: joint torques, (..., nv), in N m or N.
+            f_ext: wrenches on links, (..., links, 6) in their frames, moment (N m) before force (N); or a mapping from
+                links and frames to wrenches (..., 6).
+            method: the formulation, "innovations", "fd1" to "fd4", "two_sweep", "udu", "dense" or "fixman"; all agree.
+            joint_losses: whether tau loses what the model's damping and friction take, `robot.joint_losses(v)`.
+            out: an array for the result.
+            dtype: float64 or float32.
+            kernel: "unrolled" or "rolled" machine code; chosen by the number of links if left out.
+
+        Returns:
+            (..., nv) in rad/s² or m/s². Cost: O(n).
+
+        Raises:
+            SingularError: if a link without inertia makes every mass matrix of the robot singular.
         """
 
     @question(_inverse_dynamics)
@@ -73,10 +104,23 @@ class Dynamics(Answering):
         dtype: npt.DTypeLike = np.float64,
         kernel: str | None = None,
     ) -> Array:
-        """Joint torques (..., nv), N m or N, that give the accelerations a at configuration q and velocity v. O(n).
+        """The joint torques that cause the accelerations a at configuration q and velocity v.
 
-        `f_ext` is as in `forward_dynamics`. `joint_losses` adds the torques that the model's joint damping and friction
-        take, `robot.joint_losses(v)`; without it, as in most libraries, they are left out.
+        With the same `joint_losses`, it undoes `forward_dynamics`.
+
+        Args:
+            q: configurations, (..., nq).
+            v: joint velocities, (..., nv).
+            a: joint accelerations, (..., nv).
+            f_ext: wrenches on links, (..., links, 6) in their frames, moment (N m) before force (N); or a mapping from
+                links and frames to wrenches (..., 6).
+            joint_losses: whether the torques also overcome the model's damping and friction, `robot.joint_losses(v)`.
+            out: an array for the result.
+            dtype: float64 or float32.
+            kernel: "unrolled" or "rolled" machine code; chosen by the number of links if left out.
+
+        Returns:
+            (..., nv) in N m or N. Cost: O(n).
         """
 
     @question(BIAS)
@@ -90,4 +134,40 @@ class Dynamics(Answering):
         dtype: npt.DTypeLike = np.float64,
         kernel: str | None = None,
     ) -> Array:
-        """Coriolis, centrifugal and gravity torques (..., nv), N m or N: inverse dynamics with a = 0. O(n)."""
+        """The Coriolis, centrifugal and gravity torques: inverse dynamics with a = 0.
+
+        Args:
+            q: configurations, (..., nq).
+            v: joint velocities, (..., nv).
+            f_ext: wrenches on links, (..., links, 6) in their frames, moment (N m) before force (N); or a mapping from
+                links and frames to wrenches (..., 6).
+            out: an array for the result.
+            dtype: float64 or float32.
+            kernel: "unrolled" or "rolled" machine code; chosen by the number of links if left out.
+
+        Returns:
+            (..., nv) in N m or N. Cost: O(n).
+        """
+
+    @question(JOINT_LOSSES)
+    def joint_losses(
+        self,
+        v: npt.ArrayLike,
+        *,
+        out: Array | None = None,
+        dtype: npt.DTypeLike = np.float64,
+        kernel: str | None = None,
+    ) -> Array:
+        """The torques that the model's joint damping and dry friction take: damping v + friction sign(v).
+
+        The law has no sticking: at rest friction takes nothing, and at any speed all of it.
+
+        Args:
+            v: joint velocities, (..., nv).
+            out: an array for the result.
+            dtype: float64 or float32.
+            kernel: "unrolled" or "rolled" machine code; chosen by the number of links if left out.
+
+        Returns:
+            (..., nv) in N m or N. Cost: O(n).
+        """

@@ -2,34 +2,53 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
 from catena.algorithms import energy
 from catena.algorithms.coriolis import CORIOLIS_MATRIX, CORIOLIS_TIMES
-from catena.arguments.arrays import Port, as_array
+from catena.arguments.words import one_of
 from catena.errors import ModelError
-from catena.functions.asking import ask, checked, components, delivered, is_rolled, one_of, stacked
-from catena.spatial import Force, Motion, RigidInertia, Sym3, Vec3
+from catena.functions.function import Function
+from catena.functions.question import Answering, Rule, question
 
 if TYPE_CHECKING:
     from catena.robot import Robot
 
 Array = npt.NDArray[Any]
 
-ABOUT = ("center_of_mass", "base")
+MOMENTA = {"center_of_mass": energy.CENTROIDAL_MOMENTUM, "base": energy.MOMENTUM}
 """The points that a momentum can be asked about by name."""
 
 
-class Energetics:
+def _of_the_mass(function: Function) -> Rule:
+    """The rule of a question that makes sense only where something that moves has a mass."""
+
+    def rule(robot: Robot, given: tuple[str, ...]) -> Function:
+        if robot.total_mass <= 0.0:
+            raise ModelError("nothing that moves has a mass, so there is no centre of mass")
+        return function
+
+    return rule
+
+
+def _momentum(robot: Robot, given: tuple[str, ...], about: str | None = None) -> Function:
+    if "about" in given:
+        return energy.MOMENTUM_ABOUT
+    function = MOMENTA[one_of("momentum about", about, MOMENTA)]
+    return _of_the_mass(function)(robot, given) if about == "center_of_mass" else function
+
+
+class Energies(Answering):
     """Energies, momenta, centre of mass, gravity and Coriolis torques of all that moves, hence not of a fixed base.
 
     Results are in the base's axes and SI units. Arrays broadcast over leading dimensions; results are float64 unless
     `dtype` says float32, and are written to `out` if that is given.
     """
 
+    @question(energy.KINETIC_ENERGY)
     def kinetic_energy(
         self,
         q: npt.ArrayLike,
@@ -37,37 +56,64 @@ class Energetics:
         *,
         out: Array | None = None,
         dtype: npt.DTypeLike = np.float64,
-        shape: str | None = None,
+        kernel: str | None = None,
     ) -> Any:
-        """½ vᵀ M(q) v in J, (...,), the inertia of rotors (armature) included. O(n)."""
-        return ask(self._robot, energy.KINETIC_ENERGY, q, v, out=out, dtype=dtype, shape=shape)
+        """The kinetic energy ½ vᵀ M(q) v, the inertia of rotors (armature) included.
 
+        Args:
+            q: configurations, (..., nq).
+            v: joint velocities, (..., nv).
+            out: an array for the result.
+            dtype: float64 or float32.
+            kernel: "unrolled" or "rolled" machine code; chosen by the number of links if left out.
+
+        Returns:
+            (...,) in J. Cost: O(n).
+        """
+
+    @question(energy.POTENTIAL_ENERGY)
     def potential_energy(
         self,
         q: npt.ArrayLike,
         *,
         out: Array | None = None,
         dtype: npt.DTypeLike = np.float64,
-        shape: str | None = None,
+        kernel: str | None = None,
     ) -> Any:
-        """Of gravity, in J, (...,): zero when the centre of mass is at the height of the base's origin. O(n)."""
-        if not is_rolled(self._robot, shape):
-            return ask(self._robot, energy.POTENTIAL_ENERGY, q, out=out, dtype=dtype)
-        (q,), _, outs = checked(self._robot, energy.POTENTIAL_ENERGY, q, out=out, dtype=dtype)
-        gravity = Motion(Vec3.zero(), Vec3(*self._robot.gravity.tolist()))
-        return delivered(energy.potential_energy(self._total(q, dtype), gravity), *outs)
+        """The potential energy of gravity: zero when the centre of mass is at the height of the base's origin.
 
+        Args:
+            q: configurations, (..., nq).
+            out: an array for the result.
+            dtype: float64 or float32.
+            kernel: "unrolled" or "rolled" machine code; chosen by the number of links if left out.
+
+        Returns:
+            (...,) in J. Cost: O(n).
+        """
+
+    @question(energy.GRAVITY_TORQUE)
     def gravity_torque(
         self,
         q: npt.ArrayLike,
         *,
         out: Array | None = None,
         dtype: npt.DTypeLike = np.float64,
-        shape: str | None = None,
+        kernel: str | None = None,
     ) -> Array:
-        """g(q), (..., nv) in N m or N: what holds the robot at rest, the gradient of the potential energy. O(n)."""
-        return cast(Array, ask(self._robot, energy.GRAVITY_TORQUE, q, out=out, dtype=dtype, shape=shape))
+        """The joint torques g(q) that hold the robot at rest: the gradient of the potential energy.
 
+        Args:
+            q: configurations, (..., nq).
+            out: an array for the result.
+            dtype: float64 or float32.
+            kernel: "unrolled" or "rolled" machine code; chosen by the number of links if left out.
+
+        Returns:
+            (..., nv) in N m or N. Cost: O(n).
+        """
+
+    @question(CORIOLIS_MATRIX)
     def coriolis_matrix(
         self,
         q: npt.ArrayLike,
@@ -75,17 +121,22 @@ class Energetics:
         *,
         out: Array | None = None,
         dtype: npt.DTypeLike = np.float64,
-        shape: str | None = None,
+        kernel: str | None = None,
     ) -> Array:
-        """C(q, v), (..., nv, nv), with Christoffel's symbols: Ṁ − 2 C is skew, bias = C v + g in N m or N. O(n²)."""
-        robot = self._robot
-        if not is_rolled(robot, shape):
-            return cast(Array, ask(robot, CORIOLIS_MATRIX, q, v, out=out, dtype=dtype))
-        (q, v), _, outs = checked(robot, CORIOLIS_MATRIX, q, v, out=out, dtype=dtype)
-        wide = q[..., None, :], v[..., None, :], np.eye(robot.nv)
-        columns = ask(robot, CORIOLIS_TIMES, *wide, dtype=dtype, shape=shape)
-        return delivered(np.swapaxes(columns, -1, -2), *outs)
+        """The Coriolis matrix C(q, v) by Christoffel's symbols: Ṁ − 2 C is skew, and bias = C v + g.
 
+        Args:
+            q: configurations, (..., nq).
+            v: joint velocities, (..., nv).
+            out: an array for the result.
+            dtype: float64 or float32.
+            kernel: "unrolled" or "rolled" machine code; chosen by the number of links if left out.
+
+        Returns:
+            (..., nv, nv). Cost: O(n²) time and memory.
+        """
+
+    @question(CORIOLIS_TIMES)
     def coriolis_times(
         self,
         q: npt.ArrayLike,
@@ -94,33 +145,44 @@ class Energetics:
         *,
         out: Array | None = None,
         dtype: npt.DTypeLike = np.float64,
-        shape: str | None = None,
+        kernel: str | None = None,
     ) -> Array:
-        """C(q, v) x, (..., nv) in N m or N, without forming C. O(n)."""
-        return cast(Array, ask(self._robot, CORIOLIS_TIMES, q, v, x, out=out, dtype=dtype, shape=shape))
+        """The product C(q, v) x with the Coriolis matrix, without forming it.
 
-    def joint_losses(self, v: npt.ArrayLike) -> Array:
-        """Torques (..., nv), N m or N, that joint damping and dry friction take: damping v + friction sign(v)."""
-        tree = self._robot.tree
-        v = as_array(v, Port("v", (tree.nv,)), "joint_losses")
-        losses: Array = tree.damping * v + tree.friction * np.sign(v)
-        return losses
+        Args:
+            q: configurations, (..., nq).
+            v: joint velocities, (..., nv).
+            x: vectors, (..., nv).
+            out: an array for the result.
+            dtype: float64 or float32.
+            kernel: "unrolled" or "rolled" machine code; chosen by the number of links if left out.
 
+        Returns:
+            (..., nv) in N m or N. Cost: O(n).
+        """
+
+    @question(_of_the_mass(energy.CENTER_OF_MASS))
     def center_of_mass(
         self,
         q: npt.ArrayLike,
         *,
         out: Array | None = None,
         dtype: npt.DTypeLike = np.float64,
-        shape: str | None = None,
+        kernel: str | None = None,
     ) -> Array:
-        """Of all that moves, (..., 3) in m. O(n)."""
-        self._check_mass()
-        if not is_rolled(self._robot, shape):
-            return cast(Array, ask(self._robot, energy.CENTER_OF_MASS, q, out=out, dtype=dtype))
-        (q,), _, outs = checked(self._robot, energy.CENTER_OF_MASS, q, out=out, dtype=dtype)
-        return stacked(list(energy.center_of_mass(self._total(q, dtype))), *outs)
+        """The centre of mass of all that moves.
 
+        Args:
+            q: configurations, (..., nq).
+            out: an array for the result.
+            dtype: float64 or float32.
+            kernel: "unrolled" or "rolled" machine code; chosen by the number of links if left out.
+
+        Returns:
+            (..., 3) in m. Cost: O(n).
+        """
+
+    @question(_of_the_mass(energy.CENTER_OF_MASS_VELOCITY))
     def center_of_mass_velocity(
         self,
         q: npt.ArrayLike,
@@ -128,31 +190,43 @@ class Energetics:
         *,
         out: Array | None = None,
         dtype: npt.DTypeLike = np.float64,
-        shape: str | None = None,
+        kernel: str | None = None,
     ) -> Array:
-        """The rate of change of `center_of_mass`, (..., 3) in m/s. O(n)."""
-        self._check_mass()
-        if not is_rolled(self._robot, shape):
-            return cast(Array, ask(self._robot, energy.CENTER_OF_MASS_VELOCITY, q, v, out=out, dtype=dtype))
-        (q, v), _, outs = checked(self._robot, energy.CENTER_OF_MASS_VELOCITY, q, v, out=out, dtype=dtype)
-        return stacked(list(energy.mean_velocity(self._total(q, dtype), self._momentum(q, v, dtype))), *outs)
+        """The velocity of the centre of mass.
 
+        Args:
+            q: configurations, (..., nq).
+            v: joint velocities, (..., nv).
+            out: an array for the result.
+            dtype: float64 or float32.
+            kernel: "unrolled" or "rolled" machine code; chosen by the number of links if left out.
+
+        Returns:
+            (..., 3) in m/s. Cost: O(n).
+        """
+
+    @question(_of_the_mass(energy.CENTER_OF_MASS_JACOBIAN))
     def center_of_mass_jacobian(
         self,
         q: npt.ArrayLike,
         *,
         out: Array | None = None,
         dtype: npt.DTypeLike = np.float64,
-        shape: str | None = None,
+        kernel: str | None = None,
     ) -> Array:
-        """(..., 3, nv): the velocity of the centre of mass is this times v. O(n)."""
-        self._check_mass()
-        if not is_rolled(self._robot, shape):
-            return cast(Array, ask(self._robot, energy.CENTER_OF_MASS_JACOBIAN, q, out=out, dtype=dtype))
-        (q,), _, outs = checked(self._robot, energy.CENTER_OF_MASS_JACOBIAN, q, out=out, dtype=dtype)
-        total, axes = self._spread(q, dtype)
-        return delivered(np.stack(list(energy.mean_velocity(total, axes)), axis=-2), *outs)
+        """The Jacobian of the centre of mass: its velocity is this times v.
 
+        Args:
+            q: configurations, (..., nq).
+            out: an array for the result.
+            dtype: float64 or float32.
+            kernel: "unrolled" or "rolled" machine code; chosen by the number of links if left out.
+
+        Returns:
+            (..., 3, nv). Cost: O(n).
+        """
+
+    @question(_momentum)
     def momentum(
         self,
         q: npt.ArrayLike,
@@ -161,77 +235,42 @@ class Energetics:
         *,
         out: Array | None = None,
         dtype: npt.DTypeLike = np.float64,
-        shape: str | None = None,
+        kernel: str | None = None,
     ) -> Array:
-        """Angular momentum, kg m²/s, then linear, kg m/s: (..., 6). O(n).
+        """The momentum of the links: angular (kg m²/s), then linear (kg m/s).
 
-        `about` says about which point: "center_of_mass", "base" (the base's origin), or points (..., 3) in m in the
-        base's frame. It is that of the links; rotors that armature stands for turn in directions no model tells.
+        Rotors that armature stands for are left out: they turn in directions no model tells.
+
+        Args:
+            q: configurations, (..., nq).
+            v: joint velocities, (..., nv).
+            about: the point that it is about: "center_of_mass", "base" (the base's origin), or points (..., 3) in m in
+                the base's frame.
+            out: an array for the result.
+            dtype: float64 or float32.
+            kernel: "unrolled" or "rolled" machine code; chosen by the number of links if left out.
+
+        Returns:
+            (..., 6). Cost: O(n).
         """
-        robot = self._robot
-        if not isinstance(about, str):
-            return self._momentum_about(q, v, about, out, dtype, shape)
-        one_of("momentum about", about, ABOUT)
-        if about == "base":
-            return cast(Array, ask(robot, energy.MOMENTUM, q, v, out=out, dtype=dtype, shape=shape))
-        self._check_mass()
-        if not is_rolled(robot, shape):
-            return cast(Array, ask(robot, energy.CENTROIDAL_MOMENTUM, q, v, out=out, dtype=dtype))
-        (q, v), _, outs = checked(robot, energy.CENTROIDAL_MOMENTUM, q, v, out=out, dtype=dtype)
-        c = energy.center_of_mass(self._total(q, dtype))
-        return stacked(energy.about(c, self._momentum(q, v, dtype)).components, *outs)
 
-    def _momentum_about(
-        self,
-        q: npt.ArrayLike,
-        v: npt.ArrayLike,
-        about: npt.ArrayLike,
-        out: Any,
-        dtype: npt.DTypeLike,
-        shape: str | None,
-    ) -> Array:
-        robot = self._robot
-        if not is_rolled(robot, shape):
-            return cast(Array, ask(robot, energy.MOMENTUM_ABOUT, q, v, about, out=out, dtype=dtype))
-        (q, v, point), batch, outs = checked(robot, energy.MOMENTUM_ABOUT, q, v, about, out=out, dtype=dtype)
-        c = Vec3(*components(np.asarray(point, dtype)))
-        found = energy.about(c, self._momentum(q, v, dtype)).components
-        return stacked([np.broadcast_to(x, batch) for x in found], *outs)
-
+    @question(_of_the_mass(energy.CENTROIDAL_MOMENTUM_MATRIX))
     def centroidal_momentum_matrix(
         self,
         q: npt.ArrayLike,
         *,
         out: Array | None = None,
         dtype: npt.DTypeLike = np.float64,
-        shape: str | None = None,
+        kernel: str | None = None,
     ) -> Array:
-        """A(q), (..., 6, nv): the momentum about the centre of mass is A v, angular part first. O(n)."""
-        self._check_mass()
-        if not is_rolled(self._robot, shape):
-            return cast(Array, ask(self._robot, energy.CENTROIDAL_MOMENTUM_MATRIX, q, out=out, dtype=dtype))
-        (q,), _, outs = checked(self._robot, energy.CENTROIDAL_MOMENTUM_MATRIX, q, out=out, dtype=dtype)
-        total, axes = self._spread(q, dtype)
-        return delivered(np.stack(energy.about(energy.center_of_mass(total), axes).components, axis=-2), *outs)
+        """The matrix A(q) with which the momentum about the centre of mass is A v.
 
-    @property
-    def _robot(self) -> Robot:
-        return cast("Robot", self)
+        Args:
+            q: configurations, (..., nq).
+            out: an array for the result.
+            dtype: float64 or float32.
+            kernel: "unrolled" or "rolled" machine code; chosen by the number of links if left out.
 
-    def _check_mass(self) -> None:
-        if self._robot.total_mass <= 0.0:
-            raise ModelError("nothing that moves has a mass, so there is no centre of mass")
-
-    def _total(self, q: npt.ArrayLike, dtype: npt.DTypeLike) -> RigidInertia:
-        """The inertia of all links as one body, over arrays."""
-        numbers = components(ask(self._robot, energy.TOTAL_INERTIA, q, dtype=dtype, shape="rolled"))
-        return RigidInertia(numbers[0], Vec3(*numbers[1:4]), Sym3(*numbers[4:]))
-
-    def _momentum(self, q: npt.ArrayLike, v: npt.ArrayLike, dtype: npt.DTypeLike) -> Force:
-        return Force.of(components(ask(self._robot, energy.MOMENTUM, q, v, dtype=dtype, shape="rolled")))
-
-    def _spread(self, q: npt.ArrayLike, dtype: npt.DTypeLike) -> tuple[RigidInertia, Force]:
-        """The inertia of all links, and the momenta at unit speeds, over arrays that broadcast along the speeds."""
-        total = self._total(np.asarray(q)[..., None, :], dtype)
-        axes = ask(self._robot, energy.MOMENTUM_AXES, q, dtype=dtype, shape="rolled")
-        return total, Force.of(components(axes))
+        Returns:
+            (..., 6, nv), angular rows first. Cost: O(n).
+        """

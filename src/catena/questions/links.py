@@ -1,9 +1,9 @@
-"""The part of Robot that answers what single links feel and do: interlink forces, accelerations of links."""
+"""The part of Robot that answers what single links feel and do: forces in the joints, accelerations of links."""
 
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -12,10 +12,10 @@ from catena.algorithms.fixman import REACTIONS
 from catena.algorithms.forward_dynamics import FD2
 from catena.algorithms.newton_euler import INTERLINK_FORCES, RECURSIVE_SPATIAL_DYNAMICS
 from catena.algorithms.operational_space import MOBILITY
-from catena.arguments.wrenches import Wrenches, wrenches
-from catena.functions.asking import ask, checked, delivered
+from catena.arguments.wrenches import Wrenches
 from catena.functions.function import Function
-from catena.model.singular import check_masses
+from catena.functions.question import Answering, question
+from catena.model.singular import check_leaves, check_masses
 
 if TYPE_CHECKING:
     from catena.robot import Robot
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 Array = npt.NDArray[Any]
 
 _LINK_DYNAMICS = replace(FD2, name="forward_link_dynamics")
-_MOBILITIES = replace(MOBILITY, outputs={"mobilities": "dense:n,6,6"})
 
 
 class SpatialDynamics(NamedTuple):
@@ -49,13 +48,29 @@ class Reactions(NamedTuple):
     wrench: Array
 
 
-class LinkDynamics:
+def _reactions(robot: Robot, given: tuple[str, ...]) -> Function:
+    check_masses(robot.tree)
+    return REACTIONS
+
+
+def _forward_link_dynamics(robot: Robot, given: tuple[str, ...]) -> Function:
+    check_leaves(robot.tree)
+    return _LINK_DYNAMICS
+
+
+def _link_mobilities(robot: Robot, given: tuple[str, ...]) -> Function:
+    check_leaves(robot.tree)
+    return MOBILITY
+
+
+class LinkDynamics(Answering):
     """Forces between links and accelerations of links, in the links' own frames, angular part first.
 
     Wrenches are in N m and N, accelerations in rad/s² and m/s²: (ω̇, v̇) of each frame's origin as a point, without
     gravity. `f_ext` is as in `forward_dynamics`.
     """
 
+    @question(INTERLINK_FORCES)
     def interlink_forces(
         self,
         q: npt.ArrayLike,
@@ -65,15 +80,28 @@ class LinkDynamics:
         *,
         out: Array | None = None,
         dtype: npt.DTypeLike = np.float64,
-        shape: str | None = None,
+        kernel: str | None = None,
     ) -> Array:
-        """The wrench (..., links, 6) that each link's parent exerts on it through the joint. O(n).
+        """The wrench that each link's parent exerts on it through the joint.
 
         Moments are about the link's origin. Along the joint's axes it is the torque of `inverse_dynamics` (less what
         turns a rotor), across them it is what the bearing carries.
-        """
-        return cast(Array, self._about_links(INTERLINK_FORCES, (q, v, a), f_ext, out, dtype, shape))
 
+        Args:
+            q: configurations, (..., nq).
+            v: joint velocities, (..., nv).
+            a: joint accelerations, (..., nv).
+            f_ext: wrenches on links, (..., links, 6) in their frames, moment (N m) before force (N); or a mapping from
+                links and frames to wrenches (..., 6).
+            out: an array for the result.
+            dtype: float64 or float32.
+            kernel: "unrolled" or "rolled" machine code; chosen by the number of links if left out.
+
+        Returns:
+            (..., links, 6). Cost: O(n).
+        """
+
+    @question(_reactions)
     def reactions(
         self,
         q: npt.ArrayLike,
@@ -83,15 +111,28 @@ class LinkDynamics:
         *,
         out: tuple[Array, Array] | None = None,
         dtype: npt.DTypeLike = np.float64,
-        shape: str | None = None,
+        kernel: str | None = None,
     ) -> Reactions:
-        """Joint accelerations at joint torques tau, and at once what the bearings carry: Fixman's partition. O(n).
+        """Joint accelerations at joint torques tau and, from the same sweeps, what the bearings carry: Fixman's partition.
 
-        The wrenches are those of `interlink_forces` at these accelerations. Every link must have a mass.
+        Args:
+            q: configurations, (..., nq).
+            v: joint velocities, (..., nv).
+            tau: joint torques, (..., nv), in N m or N.
+            f_ext: wrenches on links, (..., links, 6) in their frames, moment (N m) before force (N); or a mapping from
+                links and frames to wrenches (..., 6).
+            out: arrays for the accelerations and the wrenches.
+            dtype: float64 or float32.
+            kernel: "unrolled" or "rolled" machine code; chosen by the number of links if left out.
+
+        Returns:
+            `acceleration` (..., nv) and `wrench` (..., links, 6), those of `interlink_forces` at these accelerations. Cost: O(n).
+
+        Raises:
+            SingularError: if a link has no mass.
         """
-        check_masses(cast("Robot", self).tree)
-        return Reactions(*self._about_links(REACTIONS, (q, v, tau), f_ext, out, dtype, shape))
 
+    @question(RECURSIVE_SPATIAL_DYNAMICS)
     def spatial_dynamics(
         self,
         q: npt.ArrayLike,
@@ -101,11 +142,25 @@ class LinkDynamics:
         *,
         out: tuple[Array, Array, Array, Array] | None = None,
         dtype: npt.DTypeLike = np.float64,
-        shape: str | None = None,
+        kernel: str | None = None,
     ) -> SpatialDynamics:
-        """Torques, velocities, accelerations and interlink forces together: Rodriguez & Kreutz (2.24)-(2.30). O(n)."""
-        return SpatialDynamics(*self._about_links(RECURSIVE_SPATIAL_DYNAMICS, (q, v, a), f_ext, out, dtype, shape))
+        """Torques, velocities, accelerations and interlink forces together: Rodriguez & Kreutz (2.24)-(2.30).
 
+        Args:
+            q: configurations, (..., nq).
+            v: joint velocities, (..., nv).
+            a: joint accelerations, (..., nv).
+            f_ext: wrenches on links, (..., links, 6) in their frames, moment (N m) before force (N); or a mapping from
+                links and frames to wrenches (..., 6).
+            out: arrays for the four results.
+            dtype: float64 or float32.
+            kernel: "unrolled" or "rolled" machine code; chosen by the number of links if left out.
+
+        Returns:
+            `torque` (..., nv); `velocity`, `acceleration` and `force` (..., links, 6). Cost: O(n).
+        """
+
+    @question(_forward_link_dynamics)
     def forward_link_dynamics(
         self,
         q: npt.ArrayLike,
@@ -115,39 +170,43 @@ class LinkDynamics:
         *,
         out: tuple[Array, Array] | None = None,
         dtype: npt.DTypeLike = np.float64,
-        shape: str | None = None,
+        kernel: str | None = None,
     ) -> LinkMotion:
-        """Joint accelerations and, from the same sweeps, those of all links: algorithm FD2. O(n)."""
-        return LinkMotion(*self._about_links(_LINK_DYNAMICS, (q, v, tau), f_ext, out, dtype, shape))
+        """Joint accelerations and, from the same sweeps, those of all links: algorithm FD2.
 
+        Args:
+            q: configurations, (..., nq).
+            v: joint velocities, (..., nv).
+            tau: joint torques, (..., nv), in N m or N.
+            f_ext: wrenches on links, (..., links, 6) in their frames, moment (N m) before force (N); or a mapping from
+                links and frames to wrenches (..., 6).
+            out: arrays for the accelerations of joints and of links.
+            dtype: float64 or float32.
+            kernel: "unrolled" or "rolled" machine code; chosen by the number of links if left out.
+
+        Returns:
+            `joints` (..., nv) and `links` (..., links, 6). Cost: O(n).
+        """
+
+    @question(_link_mobilities)
     def link_mobilities(
         self,
         q: npt.ArrayLike,
         *,
         out: Array | None = None,
         dtype: npt.DTypeLike = np.float64,
-        shape: str | None = None,
+        kernel: str | None = None,
     ) -> Array:
-        """Ω = J M⁻¹ Jᵀ of every link at once, (..., links, 6, 6): a wrench f on link k accelerates it by Ω[k] f. O(n).
+        """The mobility Ω = J M⁻¹ Jᵀ of every link at once: a wrench f on link k accelerates it by Ω[k] f.
 
         See `operational_mobility` for chosen frames and points, and for the blocks between several.
-        """
-        robot = cast("Robot", self)
-        if out is not None:
-            checked(robot, _MOBILITIES, q, out=out, dtype=dtype)
-        return delivered(np.stack(ask(robot, MOBILITY, q, dtype=dtype, shape=shape), axis=-1), out)
 
-    def _about_links(
-        self,
-        function: Function,
-        arrays: tuple[npt.ArrayLike, ...],
-        f_ext: Wrenches,
-        out: Any,
-        dtype: npt.DTypeLike,
-        shape: str | None,
-    ) -> Any:
-        robot = cast("Robot", self)
-        present = () if f_ext is None else ("f_ext",)
-        if f_ext is not None:
-            arrays = (*arrays, wrenches(robot, f_ext, function.question))
-        return ask(robot, function, *arrays, out=out, dtype=dtype, shape=shape, present=present)
+        Args:
+            q: configurations, (..., nq).
+            out: an array for the result.
+            dtype: float64 or float32.
+            kernel: "unrolled" or "rolled" machine code; chosen by the number of links if left out.
+
+        Returns:
+            (..., links, 6, 6). Cost: O(n).
+        """

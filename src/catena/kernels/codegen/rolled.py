@@ -16,7 +16,7 @@ from catena.kernels.codegen.emit import Block, Lanes, Writer
 from catena.kernels.codegen.entries import batch_function, single_function
 from catena.kernels.machine.target import Target
 from catena.trace.graph import LEAF, live
-from catena.trace.recorder import CARRY, CONST, PARENT, SELF, Body, Loop, Program, Slot
+from catena.trace.recorder import BASE, CARRY, CONST, PARENT, SELF, Body, Loop, Program, Slot
 
 CARRIED_TWICE = 8
 """So many numbers may go from link to link for two samples in turn; of more, there are not enough registers."""
@@ -107,10 +107,7 @@ class _Sweeps:
         for number, loop in enumerate(self.program.loops):
             self._loop(number, loop)
         w.label(f"loop{len(self.program.loops)}.start")
-        for name, wanted in self.program.results.items():
-            for i, slot in enumerate(wanted):
-                value = self._load(self._at("%fields", str(self.program.slots[slot])))
-                self._store(self._at(f"%out.{name}", str(i)), value)
+        self._epilogue()
         w.put("ret void")
         head = f"internal void @sweeps{self.W}(ptr noalias %context, {pointers}, ptr noalias %fields)"
         return w.function(head, self.align)
@@ -154,11 +151,16 @@ class _Sweeps:
             self._arrived(name, carried)
         w.put(f"br label %loop{number + 1}.start")
 
+    def _epilogue(self) -> None:
+        """After all loops, what is made of the base's values."""
+        here = {BASE: "%fields", **{f"in:{name}": f"%in.{name}" for name in self.inputs}}
+        here.update({f"out:{name}": f"%out.{name}" for name in self.outputs})
+        self._body("base", self.program.epilogue, here, (), ())
+
     def _arrived(self, name: str, carried: Sequence[Slot]) -> None:
         """What was carried to the base is added to what the base holds, where somebody asks for it."""
-        wanted = {slot for slots in self.program.results.values() for slot in slots}
         for i, slot in enumerate(carried):
-            if slot in wanted:
+            if slot in self.program.arriving:
                 at = self._at("%fields", str(self.program.slots[slot]))
                 self._store(at, self.w.new(f"fadd {self.T} {self._load(at)}, %{name}.d{i}"))
 
@@ -235,7 +237,7 @@ class _Sweeps:
             return f"%{name}.c{carried.index(index)}"
         if array == CONST:
             return self._everywhere(here[CONST], columns.index(index))
-        if array in (SELF, PARENT):
+        if array in (SELF, PARENT, BASE):
             return self._load(self._at(here[array], str(self.program.slots[index])))
         place = f"in:{array}"
         if place in self.shared:

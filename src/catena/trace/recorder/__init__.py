@@ -5,16 +5,32 @@ There is one symbolic link for each joint type of the mechanism. A sweep runs th
 is complete. The algorithm is run twice: the first run only finds out which fields are accumulated at the parent
 (``P[k.parent] += …``) and where.
 
+After its last sweep an algorithm may read fields at the base, compute with them, and write fields at the base: the
+*epilogue*, straight-line code after the last loop.
+
 On a chain, what goes from one link to the next stays in registers: a field read at the parent in the sweep that writes
 it, and a sum that the parent accumulates, are *carried* from one turn of the loop to the next.
 """
 
 from catena.trace.recorder.links import InputField, RolledLinks
 from catena.trace.recorder.record import record
-from catena.trace.recorder.recording import CARRY, CONST, PARENT, SELF, Body, LinkClass, Loop, Program, Slot, classify
+from catena.trace.recorder.recording import (
+    BASE,
+    CARRY,
+    CONST,
+    PARENT,
+    SELF,
+    Body,
+    LinkClass,
+    Loop,
+    Program,
+    Slot,
+    classify,
+)
 from catena.trace.recorder.run import recorded
 
 __all__ = [
+    "BASE",
     "CARRY",
     "CONST",
     "PARENT",

@@ -6,13 +6,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from catena.errors import CatenaError
 from catena.functions.function import Kind
 from catena.scalars import Scalar
 from catena.spatial import Dofs, Motion, Vec3
 from catena.spatial.leaves import leaves, rebuilt
 from catena.sweeps import Link
 from catena.trace.graph import LEAF, Expr, Graph, Operand, live
-from catena.trace.recorder.recording import CARRY, CONST, PARENT, SELF, Body, LinkClass, Loop, Slot
+from catena.trace.recorder.recording import BASE, CARRY, CONST, PARENT, SELF, Body, LinkClass, Loop, Slot
 
 
 class SymbolicParent:
@@ -22,9 +23,9 @@ class SymbolicParent:
 
 
 class SymbolicBase:
-    """The base, whose values are numbers known before the loops start."""
+    """The base: its values are numbers known before the loops start, and after them what links have added to those."""
 
-    where = "base"
+    where = BASE
 
 
 class SymbolicLink(Link):
@@ -76,8 +77,8 @@ class RolledField:
 
     def __getitem__(self, link: Any) -> Any:
         links, where = self.links, link.where
-        if where == "base":
-            return rebuilt(self.templates["any"], iter(links.base_values[self.name]))
+        if where == BASE:
+            return self._at_base()
         if (self.name, where) in links.pending:
             return links.pending[self.name, where]
         if where == PARENT:
@@ -86,13 +87,14 @@ class RolledField:
 
     def __setitem__(self, link: Any, value: Any) -> None:
         links, where = self.links, link.where
-        if where == "base":
-            links.base_values[self.name] = [float(x) for x in leaves(value)]
-            self.templates.setdefault("any", value)
+        if where == BASE:
+            self._set_at_base(value)
             return
         links.pending[self.name, where] = value
         sweep = (self.name, links.sweep)
         if where == PARENT:
+            if self.name in links.read_at_base:
+                raise CatenaError(f"field {self.name!r} is added to after its sum was read at the base")
             links.found.accumulated.add(sweep)
             return
         links.found.written.add(sweep)
@@ -100,6 +102,26 @@ class RolledField:
         self.templates.setdefault("any", value)
         kept = links.habits.may_accumulate(self.name)
         self.known[link.number] = [None if kept or not _rematerial(x) else x for x in leaves(value)]
+
+    def _at_base(self) -> Any:
+        """What the base holds by now: numbers, sums over links that have been swept over, or what was made of such."""
+        links = self.links
+        if self.name in links.made_at_base:
+            return links.made_at_base[self.name]
+        if self.name not in links.base_values:
+            raise CatenaError(f"field {self.name!r} is read at the base, where it was never written")
+        if not any(name == self.name for name, _ in links.found.accumulated):
+            return rebuilt(self.templates["any"], iter(links.base_values[self.name]))
+        links.read_at_base.add(self.name)
+        return rebuilt(self.templates["any"], iter(self._load(BASE, self.templates["any"])))
+
+    def _set_at_base(self, value: Any) -> None:
+        scalars, links = leaves(value), self.links
+        if any(isinstance(x, Expr) for x in scalars):
+            links.made_at_base[self.name] = value
+        else:
+            links.base_values[self.name] = [float(x) for x in scalars]
+            self.templates.setdefault("any", value)
 
     def _load(self, array: str, template: Any) -> list[Operand]:
         graph = self.links.graph
@@ -110,9 +132,9 @@ class RolledField:
         if links.chain and (self.name, links.sweep) in links.habits.accumulated:
             return Deposit()
         template = self.templates.get("any")
-        if template is None:
-            raise KeyError(
-                f"field {self.name!r} is read at the parent before it was ever written, at the base or elsewhere"
+        if template is None or self.name in links.made_at_base:
+            raise CatenaError(
+                f"field {self.name!r} is read at the parent; expected a number at the base, or a value at links, first"
             )
         written = (self.name, links.sweep) in links.habits.written
         loads = self._load(CARRY if written and links.chain and links.direction > 0 else PARENT, template)
@@ -182,6 +204,8 @@ class RolledLinks:
         self.found = Habits()
         self.loops: list[Loop] = []
         self.base_values: dict[str, list[float]] = {}
+        self.made_at_base: dict[str, Any] = {}
+        self.read_at_base: set[str] = set()
         self.pending: dict[tuple[str, str], Any] = {}
         self.sweep, self.direction, self._fields = -1, 0, 0
 

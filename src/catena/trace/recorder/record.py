@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
+from catena.errors import CatenaError
 from catena.scalars import Scalar
 from catena.trace.graph import LEAF, Graph, Operand, live
 from catena.trace.recorder.links import Habits, RolledField, RolledLinks, SymbolicLink
-from catena.trace.recorder.recording import CARRY, CONST, PARENT, SELF, Body, LinkClass, Loop, Program, Slot
+from catena.trace.recorder.recording import BASE, CARRY, CONST, PARENT, SELF, Body, LinkClass, Loop, Program, Slot
 
 _END = 1 << 30  # the loop after all loops: whoever asks for the outputs
 
@@ -26,21 +27,24 @@ def record(
     """Run an algorithm on symbolic links, twice, and lay out what remains.
 
     `run` gets the links, runs the algorithm and returns its output fields by name, with a function that takes an output
-    apart into scalars. Each is stored to the array "out:name", but for those `at_base`, of which only the base's value
-    counts.
+    apart into scalars. Each is stored to the array "out:name", of those `at_base` the base's value after all loops.
     """
     habits = Habits(unknown=True)
     for _ in range(2):
         links = RolledLinks(classes, gravity, chain, habits, Graph())
         outputs = run(links)
         habits = links.found
-    results = {}
+    epilogue = Body()
     for name, (output, take) in outputs.items():
         if name in at_base:
-            results[name] = [(output.name, i) for i in range(len(links.base_values[output.name]))]
+            epilogue.stores.update(_stored(name, take(output[links.base])))
         else:
             _emit_output(links, name, output, take)
-    return _laid_out(links, list(classes), results)
+    return _laid_out(links, list(classes), epilogue)
+
+
+def _stored(name: str, scalars: Sequence[Scalar]) -> dict[tuple[str, Any], Operand]:
+    return {(f"out:{name}", i): x for i, x in enumerate(scalars)}
 
 
 def _emit_output(links: RolledLinks, name: str, output: RolledField, take: Callable[[Any], list[Scalar]]) -> None:
@@ -54,13 +58,13 @@ def _emit_output(links: RolledLinks, name: str, output: RolledField, take: Calla
         links.loops.append(Loop(+1, bodies))
         values = {i: output[SymbolicLink(i, of, links.graph)] for i, of in enumerate(links.classes)}
     for number, body in enumerate(bodies):
-        body.stores.update({(f"out:{name}", i): x for i, x in enumerate(take(values[number]))})
+        body.stores.update(_stored(name, take(values[number])))
 
 
-def _laid_out(links: RolledLinks, classes: list[LinkClass], results: dict[str, list[Slot]]) -> Program:
+def _laid_out(links: RolledLinks, classes: list[LinkClass], epilogue: Body) -> Program:
     """Take out what nobody needs, give each scalar that must be kept a slot, and list the constants that are read."""
     loops = links.loops
-    at_base = {slot for slots in results.values() for slot in slots}
+    at_base = _arriving(epilogue)
     arrays = (CARRY,) if links.chain else (SELF, CARRY)  # on a chain, only what is carried reaches the base
     asked = {(array, slot, _END) for slot in at_base for array in arrays}
     loads = set[Load]()
@@ -86,7 +90,15 @@ def _laid_out(links: RolledLinks, classes: list[LinkClass], results: dict[str, l
     }
     slots = _places(kept, set(base), loads, loops)
     operations = sum(len(live(body.values)) for loop in loops for body in loop.bodies) // len(classes)
-    return Program(classes, loops, slots, base, columns, results, links.chain, operations)
+    return Program(classes, loops, slots, base, columns, epilogue, at_base, links.chain, operations)
+
+
+def _arriving(epilogue: Body) -> set[Slot]:
+    """The scalars of the base that the epilogue reads."""
+    read = [node.args for node in live(list(epilogue.stores.values())) if node.op == LEAF]
+    if any(array in (CONST, SELF, PARENT, CARRY) for array, _ in read):
+        raise CatenaError("after the last sweep an algorithm may only compute with what fields hold at links.base")
+    return {slot for array, slot in read if array == BASE}
 
 
 def _places(kept: set[Slot], lasting: set[Slot], loads: set[Load], loops: Sequence[Loop]) -> dict[Slot, int]:

@@ -15,9 +15,9 @@ from catena.trace.graph import Operand
 
 Array = npt.NDArray[Any]
 
-CONST, SELF, PARENT, CARRY = "const", "self", "parent", "carry"
+CONST, SELF, PARENT, CARRY, BASE = "const", "self", "parent", "carry", "base"
 """The arrays that leaves stand for, besides inputs: link constants, fields of the link and of its parent, carried
-values."""
+values, and fields of the base after the loops."""
 
 Slot = tuple[str, int]
 """A field's name and the number of one of its scalars."""
@@ -69,8 +69,9 @@ class LinkClass:
 class Program:
     """Loops with everything dead taken out, and memory laid out: `slots` tells each scalar's place in that of a link.
 
-    `base` is what the base's memory holds at the start, `columns` the constants that each class reads, `results` the
-    slots of the base that are outputs by themselves, `operations` how many a link takes on average.
+    `base` is what the base's memory holds at the start, `columns` the constants that each class reads. After the loops
+    comes the `epilogue`, once: what is made of the base's values then, and stored to outputs. `arriving` are the slots
+    of the base that it reads, `operations` how many a link takes on average.
     """
 
     classes: list[LinkClass]
@@ -78,7 +79,8 @@ class Program:
     slots: dict[Slot, int]
     base: dict[Slot, float]
     columns: list[list[str]]
-    results: dict[str, list[Slot]]
+    epilogue: Body
+    arriving: set[Slot]
     chain: bool
     operations: int
 
