@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from functools import cached_property
+from collections.abc import Mapping
 from typing import Any, NoReturn
 
 import numpy as np
@@ -14,22 +13,22 @@ from catena.errors import ModelError
 from catena.functions import engine
 from catena.functions.store import Compiled
 from catena.model import checks, edit
-from catena.model.configuration import Configurations, batch_shape
 from catena.model.merge import compose
 from catena.model.parts import JointPart
 from catena.model.tree import Frame, Tree
 from catena.operators.asking import HasOperators
+from catena.questions.configurations import ConfigurationSpace
 from catena.questions.denoc import Denoc
 from catena.questions.description import Description
 from catena.questions.dynamics import Dynamics
-from catena.questions.energy import Energetics
+from catena.questions.energy import Energies
 from catena.questions.links import LinkDynamics
 from catena.questions.operational import Operational
 
 Array = npt.NDArray[Any]
 
 
-class Robot(Description, Dynamics, Operational, Energetics, LinkDynamics, HasOperators, Denoc):
+class Robot(Description, ConfigurationSpace, Dynamics, Operational, Energies, LinkDynamics, HasOperators, Denoc):
     """A robot: a tree of rigid links joined to a base, and all that can be asked of it.
 
         robot = catena.load("arm.urdf")
@@ -48,41 +47,6 @@ class Robot(Description, Dynamics, Operational, Energetics, LinkDynamics, HasOpe
         self.__dict__["tree"] = tree
         object.__setattr__(self, "_compiled", Compiled(tree))
         object.__setattr__(self, "_own", ())
-
-    def neutral(self) -> Array:
-        """The neutral configuration, in which every joint is at zero: (nq,), the identity for quaternions.
-
-        Limits are not looked at.
-        """
-        return self._configurations.neutral()
-
-    def random_configuration(
-        self, rng: np.random.Generator | int | None = None, shape: int | Sequence[int] = ()
-    ) -> Array:
-        """Draw random configurations, uniform within the joint limits.
-
-            q = robot.random_configuration(rng=0, shape=1000)  # (1000, nq), the same ones every time
-
-        `rng` is a NumPy generator, a seed, or None for fresh randomness; `shape` is the leading shape, a number or
-        several. Returns an array (*shape, nq), rad or m. Angles without limits are in (-π, π], lengths without limits
-        in (-1, 1), orientations uniform over all rotations.
-        """
-        return self._configurations.random(np.random.default_rng(rng), batch_shape(shape))
-
-    def integrate(self, q: npt.ArrayLike, dv: npt.ArrayLike) -> Array:
-        """The configurations reached from q by moving with the constant velocity dv (= v dt) for unit time.
-
-        For joints with quaternions, and planar ones, that is multiplication by an exponential; elsewhere q + dv.
-        """
-        return self._configurations.integrate(q, dv)
-
-    def difference(self, q0: npt.ArrayLike, q1: npt.ArrayLike) -> Array:
-        """The constant velocities that lead from q0 to q1 in unit time, by the shorter turn where there are two."""
-        return self._configurations.difference(q0, q1)
-
-    def normalize(self, q: npt.ArrayLike) -> Array:
-        """q with quaternions of unit length (NaN where one is zero)."""
-        return self._configurations.normalize(q)
 
     def with_gravity(self, gravity: npt.ArrayLike) -> Robot:
         """The same robot under another gravity.
@@ -136,10 +100,6 @@ class Robot(Description, Dynamics, Operational, Energetics, LinkDynamics, HasOpe
         at = self.frame(name)
         place = Frame(at.link, *compose((at.rotation, at.position), (turn[0], shift[0])))
         return type(self)(edit.attached(self.tree, other.tree, place, prefix))
-
-    @cached_property
-    def _configurations(self) -> Configurations:
-        return Configurations(self.tree)
 
     def __setattr__(self, name: str, value: Any) -> NoReturn:
         raise AttributeError(f"a Robot cannot be changed (tried to set {name!r}); see with_gravity, locked, attach")

@@ -261,15 +261,14 @@ def trimer(theta: float) -> np.ndarray:
 
 def free_coordinates(a, b, c):
     """Position, direction of the first bond, turn about it, angle: seven soft coordinates of a trimer."""
-    from catena.fixman.internal_coordinates import atan2
-    from catena.scalars import sqrt
+    from catena.scalars import arctan2, sqrt
     from catena.spatial import Vec3
 
     d = a - b
     up = Vec3(0, 0, 1)
     return [
         *(b.x, b.y, b.z),
-        *(atan2(sqrt(d.x * d.x + d.y * d.y), d.z), atan2(d.y, d.x)),
+        *(arctan2(sqrt(d.x * d.x + d.y * d.y), d.z), arctan2(d.y, d.x)),
         torsion(a + up, b, a, c),
         angle(a, b, c),
     ]

@@ -13,7 +13,7 @@ from catena.arguments.arrays import Port
 from catena.kernels.build import unrolled_ir
 from catena.kernels.call.kernel import Kernel
 from catena.kernels.machine.compile import load, object_code
-from catena.kernels.machine.target import Target, host
+from catena.kernels.machine.target import AVX512, Target, host
 from catena.trace.graph import Expr, Graph, Operand
 
 
@@ -53,6 +53,8 @@ def targets() -> dict[str, Target]:
     }
     if here.assembles:
         found["four registers"] = Narrow(*words)
+    if here.assembles and here.registers == 32:
+        found["without AVX-512"] = _without(here, *AVX512)
     return found
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from catena.fixman.internal_coordinates import angle, atan2, bend, distance, torsion
-from catena.scalars import log, sincos, sqrt
+from catena.fixman.internal_coordinates import angle, bend, distance, torsion
+from catena.scalars import arctan2, log, sincos, sqrt
 from catena.spatial import Vec3
 from catena.trace.derivatives import gradient, jacobian, tangents
 from catena.trace.fuse import fuse
@@ -16,7 +16,12 @@ from catena.trace.interpret import values
 
 def functions(x):
     s, c = sincos(x[0] * x[1] - x[2])
-    return [s / (2 + c), sqrt(1 + x[1] * x[1]) * log(3 + x[2]), -(x[0] - x[1]) * atan2(x[1], 2 + x[0]), x[3] * 0.5 + 1]
+    return [
+        s / (2 + c),
+        sqrt(1 + x[1] * x[1]) * log(3 + x[2]),
+        -(x[0] - x[1]) * arctan2(x[1], 2 + x[0]),
+        x[3] * 0.5 + 1,
+    ]
 
 
 @pytest.fixture

@@ -126,10 +126,11 @@ class Solution(NamedTuple):
 
 
 def solve_with_error(robot: Robot, q: npt.ArrayLike, b: npt.ArrayLike) -> Solution:
-    """Solve M x = b by Fixman's partition, with log det M and estimates of the relative errors of both.
+    """Solve M(q) x = b by Fixman's partition, with log det M and an estimate of the relative error of both.
 
-    `q` is (..., nq), `b` is (..., nv). The estimates hold for any number of links; the largest error of a batch is
-    given. O(n), about four times the time of a plain solve.
+    `q` is (..., nq), `b` is (..., nv) in N m or N; they broadcast. The result is a :class:`Solution`. The estimates are
+    made for any number of links, at the price of a second solution by the articulated recursion and one step of
+    refinement. O(n). Raises SingularError, which names it, for a link without mass.
     """
     form, right = form_of(robot), np.asarray(b, dtype=float)
     q = np.asarray(q, dtype=float)

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from catena.trace.fuse import fuse
-from catena.trace.graph import LEAF, Expr, Operand, live
+from catena.trace.graph import COMPARISONS, LEAF, Expr, Operand, live
 
 CONSTANT = "constant"
 """The input array whose leaves stand for numbers known beforehand: what depends on them alone costs nothing."""
@@ -18,7 +18,7 @@ class Count:
     """How many operations of each kind; additions include subtractions.
 
     Changes of sign are listed but belong to no total: an addition or a multiply-add takes them in. Each sine and each
-    cosine counts as one.
+    cosine counts as one, and so does a choice with its comparison.
     """
 
     multiplications: int = 0
@@ -28,13 +28,19 @@ class Count:
     square_roots: int = 0
     sines_and_cosines: int = 0
     logarithms: int = 0
+    exponentials: int = 0
+    arctangents: int = 0
+    absolute_values: int = 0
+    roundings: int = 0
+    choices: int = 0
     sign_changes: int = 0
 
     @property
     def total(self) -> int:
         """All operations but changes of sign."""
         arithmetic = self.multiplications + self.additions + self.divisions + self.fused_multiply_adds
-        return arithmetic + self.square_roots + self.sines_and_cosines + self.logarithms
+        functions = self.square_roots + self.sines_and_cosines + self.logarithms + self.exponentials + self.arctangents
+        return arithmetic + functions + self.absolute_values + self.roundings + self.choices
 
 
 _NAMES = {
@@ -47,6 +53,11 @@ _NAMES = {
     "sin": "sines_and_cosines",
     "cos": "sines_and_cosines",
     "log": "logarithms",
+    "exp": "exponentials",
+    "arctan2": "arctangents",
+    "abs": "absolute_values",
+    "round": "roundings",
+    **dict.fromkeys(COMPARISONS, "choices"),
     "neg": "sign_changes",
 }
 

@@ -4,13 +4,17 @@ Forward, :func:`tangents` carries one direction through the graph at the cost of
 of outputs. In reverse, :func:`gradient` gives the slopes of one output along every leaf at that cost. :func:`jacobian`
 takes the reverse way output by output and touches only what an output depends on, so a sparse Jacobian costs what its
 entries cost.
+
+At kinks: |x| has slope 0 at 0; a choice has the slope of the branch it takes, also where the condition just changes;
+rounding has slope 0 everywhere. The branch that is not taken is computed all the same, so its slope must be finite: a
+NaN or an infinity there would spoil the sum.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
-from catena.trace.graph import LEAF, Expr, Graph, Operand, live
+from catena.trace.graph import COMPARISONS, LEAF, Expr, Graph, Operand, live
 
 Slopes = Callable[[Graph, Expr], list[Operand]]
 
@@ -20,10 +24,20 @@ def _quotient(g: Graph, node: Expr) -> list[Operand]:
     return [reciprocal, g.neg(g.mul(node, reciprocal))]
 
 
-def _atan2(g: Graph, node: Expr) -> list[Operand]:
+def _arctan2(g: Graph, node: Expr) -> list[Operand]:
     y, x = node.args
     squared = g.add(g.mul(x, x), g.mul(y, y))
     return [g.div(x, squared), g.neg(g.div(y, squared))]
+
+
+def _sign(g: Graph, node: Expr) -> list[Operand]:
+    x = node.args[0]
+    return [g.select("lt", x, 0.0, -1.0, g.select("lt", 0.0, x, 1.0, 0.0))]
+
+
+def _choice(g: Graph, node: Expr) -> list[Operand]:
+    a, b = node.args[:2]
+    return [0.0, 0.0, g.select(node.op, a, b, 1.0, 0.0), g.select(node.op, a, b, 0.0, 1.0)]
 
 
 SLOPES: Mapping[str, Slopes] = {
@@ -37,11 +51,16 @@ SLOPES: Mapping[str, Slopes] = {
     "cos": lambda g, node: [g.neg(g.sin(node.args[0]))],
     "sqrt": lambda g, node: [g.div(0.5, node)],
     "log": lambda g, node: [g.div(1.0, node.args[0])],
-    "atan2": _atan2,
+    "exp": lambda g, node: [node],
+    "arctan2": _arctan2,
+    "abs": _sign,
+    "round": lambda g, node: [0.0],
+    **dict.fromkeys(COMPARISONS, _choice),
 }
 """For each operation, its derivatives by its arguments, as expressions."""
 
 
+<<<<<<< HEAD
 def atan2(y: Operand, x: Operand) -> Operand:
     """The angle of the vector (x, y), for coordinates of a :func:`catena.fixman.partition`; kernels do not know it."""
     if not isinstance(y, Expr) and not isinstance(x, Expr):
@@ -52,6 +71,8 @@ def atan2(y: Operand, x: Operand) -> Operand:
     return graph._node("atan2", y, x)
 
 
+=======
+>>>>>>> h-graph
 def _slopes(node: Expr) -> list[tuple[Expr, Operand]]:
     """The arguments of a node that are expressions, each with the node's derivative by it."""
     if node.op not in SLOPES:

@@ -8,14 +8,32 @@ changes the value of an expression by more than a rounding, and none reassociate
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
-from typing import Any, Union
+import operator
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, NamedTuple, Union
 
 Operand = Union["Expr", float]
 """What stands under an operation: another node, or a number."""
 
 COMMUTATIVE = frozenset({"add", "mul"})
 LEAF = "input"
+COMPARISONS: Mapping[str, Callable[[Any, Any], Any]] = {"lt": operator.lt, "le": operator.le, "eq": operator.eq}
+"""What a choice may depend on. A node of such an op has args (a, b, x, y): x if a < b (a ≤ b, a = b), otherwise y."""
+
+
+class Comparison(NamedTuple):
+    """The condition of a choice: an op of :data:`COMPARISONS` between a and b, as `a < b` makes it of traced scalars.
+
+    It holds for no NaN. It has no truth of its own while tracing: give it to :func:`catena.scalars.where`.
+    """
+
+    graph: Graph
+    op: str
+    a: Operand
+    b: Operand
+
+    def __bool__(self) -> bool:
+        raise TypeError("the outcome of a comparison is not known while tracing: choose by catena.scalars.where")
 
 
 class Expr:
@@ -60,6 +78,21 @@ class Expr:
         if exponent != 2:
             raise TypeError(f"a traced scalar can only be squared, not raised to {exponent!r}")
         return self.graph.mul(self, self)
+
+    def __abs__(self) -> Operand:
+        return self.graph.absolute(self)
+
+    def __lt__(self, other: Operand) -> Comparison:
+        return Comparison(self.graph, "lt", self, other)
+
+    def __le__(self, other: Operand) -> Comparison:
+        return Comparison(self.graph, "le", self, other)
+
+    def __gt__(self, other: Operand) -> Comparison:
+        return Comparison(self.graph, "lt", other, self)
+
+    def __ge__(self, other: Operand) -> Comparison:
+        return Comparison(self.graph, "le", other, self)
 
     def __bool__(self) -> bool:
         raise TypeError(
@@ -208,6 +241,40 @@ class Graph:
     def log(self, x: Operand) -> Operand:
         """The natural logarithm of x."""
         return self._node("log", x) if isinstance(x, Expr) else math.log(x)
+
+    def exp(self, x: Operand) -> Operand:
+        """e to the power x."""
+        return self._node("exp", x) if isinstance(x, Expr) else math.exp(x)
+
+    def arctan2(self, y: Operand, x: Operand) -> Operand:
+        """The angle of the point (x, y) in radians, from -π to π."""
+        if not isinstance(y, Expr) and not isinstance(x, Expr):
+            return math.atan2(y, x)
+        return self._node("arctan2", y, x)
+
+    def absolute(self, x: Operand) -> Operand:
+        """|x|: x without its sign."""
+        if not isinstance(x, Expr):
+            return abs(x)
+        if x.op == "neg":
+            return self.absolute(x.args[0])
+        return x if x.op in ("abs", "exp") else self._node("abs", x)
+
+    def nearest(self, x: Operand) -> Operand:
+        """The nearest integer, the even one of two."""
+        if not isinstance(x, Expr):
+            return float(round(x)) if math.isfinite(x) else x
+        return self.neg(self.nearest(x.args[0])) if x.op == "neg" else self._node("round", x)
+
+    def select(self, op: str, a: Operand, b: Operand, x: Operand, y: Operand) -> Operand:
+        """X if the comparison `op` of a and b holds, otherwise y: then too, if a or b is NaN."""
+        if not isinstance(a, Expr) and not isinstance(b, Expr):
+            return x if COMPARISONS[op](a, b) else y
+        if x is y or (not isinstance(x, Expr) and not isinstance(y, Expr) and repr(float(x)) == repr(float(y))):
+            return x
+        if a is b and op == "lt":
+            return y
+        return self._node(op, a, b, x, y)
 
 
 def live(outputs: Iterable[Operand]) -> list[Expr]:

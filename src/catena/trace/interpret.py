@@ -8,9 +8,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from catena.trace.graph import LEAF, Expr, Operand, live
+from catena.trace.graph import COMPARISONS, LEAF, Expr, Operand, live
 
 Array = npt.NDArray[Any]
+
+
+def _choice(holds: Callable[[Any, Any], Any]) -> Callable[..., Any]:
+    return lambda a, b, x, y: np.where(holds(a, b), x, y)
+
 
 _OPERATIONS: Mapping[str, Callable[..., Any]] = {
     "add": np.add,
@@ -23,7 +28,11 @@ _OPERATIONS: Mapping[str, Callable[..., Any]] = {
     "cos": np.cos,
     "sqrt": np.sqrt,
     "log": np.log,
-    "atan2": np.arctan2,
+    "exp": np.exp,
+    "arctan2": np.arctan2,
+    "abs": np.abs,
+    "round": np.rint,
+    **{op: _choice(holds) for op, holds in COMPARISONS.items()},
 }
 
 

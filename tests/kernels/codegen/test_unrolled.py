@@ -16,8 +16,9 @@ from catena.errors import UnsupportedError
 from catena.kernels.build import unrolled_ir
 from catena.kernels.machine.compile import object_code
 from catena.kernels.machine.target import Target, host
+from catena.scalars import equal, floor, maximum, minimum, sign, tanh, where
 from catena.trace.fuse import fuse
-from catena.trace.graph import Graph, Operand
+from catena.trace.graph import Expr, Graph, Operand
 from catena.trace.interpret import values
 
 ALL = {**targets(), **unfused()}
@@ -39,6 +40,7 @@ def random_program(seed: int, size: int, inputs: int, functions: bool = True) ->
 
     tame: list[Callable[[Operand], Operand]] = [g.sin, g.cos]
     tame += [lambda x: g.sqrt(x * x + 0.5), lambda x: g.log(x * x + 0.5)]
+    tame += [lambda x: g.exp(-abs(x)), lambda x: g.arctan2(x, 0.3 - x * x), tanh, abs]
     for _ in range(size):
         x, y, kind = operand(), operand(), rng.random()
         if kind < 0.35:
@@ -50,8 +52,10 @@ def random_program(seed: int, size: int, inputs: int, functions: bool = True) ->
             new = x - y
         elif kind < 0.9:
             new = -x
-        elif kind < 0.94:
+        elif kind < 0.93:
             new = x / (y * y + 1.0)
+        elif kind < 0.95:
+            new = where(x < y, x, operand()) if isinstance(x, Expr) else maximum(x, y)
         else:
             new = tame[int(rng.integers(len(tame)))](x) if functions else x * x
         known.append(new / 4.0 if rng.random() < 0.3 else new)
@@ -74,6 +78,22 @@ OPERATIONS: dict[str, Callable[[Graph, Operand, Operand], Operand]] = {
     "neg": lambda g, x, y: -x,
     "sqrt": lambda g, x, y: g.sqrt(x),
     "sqrt of minus": lambda g, x, y: g.sqrt(-x),
+    "abs": lambda g, x, y: abs(x),
+    "abs of minus": lambda g, x, y: abs(-x - y),
+    "round": lambda g, x, y: g.nearest(x),
+    "round minus": lambda g, x, y: g.nearest(-x) + y,
+    "floor": lambda g, x, y: floor(x),
+    "less": lambda g, x, y: where(x < y, x * y, -x),
+    "not less": lambda g, x, y: where(x >= y, -0.3, y),
+    "more than a number": lambda g, x, y: where(x > 0.5, y, 2.0),
+    "no more": lambda g, x, y: where(x <= y, -x, -y),
+    "equal": lambda g, x, y: where(equal(g.nearest(x), g.nearest(y)), x, y),
+    "a mask for two": lambda g, x, y: where(x < -y, x, 1.0) + where(x < -y, 2.0, y),
+    "min": lambda g, x, y: where(x < y, x, y),
+    "max": lambda g, x, y: where(x < y, y, x),
+    "minimum": lambda g, x, y: minimum(x, y),
+    "maximum": lambda g, x, y: maximum(x, 0.3),
+    "sign": lambda g, x, y: sign(x),
 }
 
 
@@ -82,10 +102,12 @@ OPERATIONS: dict[str, Callable[[Graph, Operand, Operand], Operand]] = {
 def test_every_operation_rounds_as_numpy_does(target, dtype):
     rng = np.random.default_rng(0)
     x = (rng.standard_normal((50, 2)) * 10.0 ** rng.uniform(-3, 3, (50, 2))).astype(dtype)
+    odd = [0.0, -0.0, math.nan, math.inf, -math.inf, 1.0, 0.5, 1.5, -2.5, 0.49999999999999994, 4503599627370497.5, 1e30]
+    x = np.concatenate([x, np.stack(np.meshgrid(odd, odd), axis=-1).reshape(-1, 2).astype(dtype)])
     g = Graph()
     a, b = leaves(g, "x", 2)
     outputs = [f(g, a, b) for f in OPERATIONS.values()]
-    with np.errstate(invalid="ignore"):
+    with np.errstate(all="ignore"):
         expected = values(outputs, {"x": x})
     computed = kernel({"x": 2}, {"y": outputs}, target, dtype)(x)
     for i, name in enumerate(OPERATIONS):
@@ -261,5 +283,5 @@ def test_other_processors_of_the_family_get_code_that_needs_nothing_from_outside
 def test_operations_that_kernels_do_not_know_are_refused():
     g = Graph()
     x, y = leaves(g, "x", 2)
-    with pytest.raises(UnsupportedError, match="atan2"):
-        unrolled_ir({"x": 2}, {"y": [g._node("atan2", x, y)]}, dtype=np.float64, target=host())
+    with pytest.raises(UnsupportedError, match="modulo"):
+        unrolled_ir({"x": 2}, {"y": [g._node("modulo", x, y)]}, dtype=np.float64, target=host())

@@ -24,9 +24,19 @@ SLACK = 0.2
 """How much of its length a part may be shorter or longer."""
 
 NEW_LINE = "\\0A"
-MNEMONICS = {"add": "vadd", "sub": "vsub", "mul": "vmul", "div": "vdiv", "sqrt": "vsqrt"}
+PREDICATES = {"lt": 17, "le": 18, "eq": 0}
+"""Comparisons as vcmp numbers them: those that hold for no NaN and complain of none."""
+TO_NEAREST = 8
+"""Rounding to the nearest integer, the even one of two, without complaints."""
+UNARY = frozenset({"sqrt", "round"})
+PACKED = frozenset({"andn", "blend"})
+"""Operations that take whole registers even where one number is wanted, and must not read so much from memory."""
 MULTIPLY_ADDS = frozenset(FUSED.values())
 COMMUTATIVE = frozenset({"add", "mul"})
+
+
+MASK = "%k1"
+"""The mask register that comparisons go through."""
 
 
 class Place(NamedTuple):
@@ -77,6 +87,47 @@ class Machine:
     def store(self, register: int, place: Place) -> str:
         """From a register to memory."""
         return f"{self._move} %{self.names[register]}, {self.operand(place)}"
+
+    @property
+    def masks(self) -> bool:
+        """Whether comparisons leave their results in mask registers, as they do with the registers of AVX-512."""
+        return self.registers > 16 or self.lanes * self.size == 64
+
+    def operation(self, op: str, operands: Sequence[str], register: int) -> list[str]:
+        """Instructions for an operation on operands in AT&T's order, the last one first."""
+        result = f"%{self.names[register]}"
+        texts = ", ".join([*operands, result])
+        if op in UNARY and self.lanes == 1:
+            texts = f"{operands[0]}, {result}, {result}"  # a scalar's upper neighbours come from a second operand
+        if op == "round":
+            return [f"{'vrndscale' if self.masks else 'vround'}{self.suffix} $${TO_NEAREST}, {texts}"]
+        if op in PREDICATES:
+            return self._comparison(f"vcmp{self.suffix} $${PREDICATES[op]}, {', '.join(operands)}", result)
+        if op == "blend":
+            return self._blend(operands, result)
+        return [f"v{op}{self._packed if op in PACKED else self.suffix} {texts}"]
+
+    def _comparison(self, text: str, result: str) -> list[str]:
+        if not self.masks:
+            return [f"{text}, {result}"]
+        return [f"{text}, {MASK}", f"vpmovm2{self._word} {MASK}, {result}"]
+
+    def _blend(self, operands: Sequence[str], result: str) -> list[str]:
+        chosen, otherwise, mask = operands
+        if not self.masks:
+            return [f"vblendv{self._packed} {mask}, {chosen}, {otherwise}, {result}"]
+        return [
+            f"vpmov{self._word}2m {mask}, {MASK}",
+            f"vblendm{self._packed} {chosen}, {otherwise}, {result}{{{MASK}}}",
+        ]
+
+    @property
+    def _word(self) -> str:
+        return "q" if self.size == 8 else "d"
+
+    @property
+    def _packed(self) -> str:
+        return "pd" if self.size == 8 else "ps"
 
     @property
     def _move(self) -> str:
@@ -131,7 +182,8 @@ class Allocation:
 
     def write(self, part: Sequence[str], w: Writer, pointers: Sequence[str]) -> None:
         """The instructions of a part, as inline assembly in a function."""
-        constraints = [*["r"] * len(pointers), *[f"~{{{name}}}" for name in self.machine.names], "~{memory}"]
+        changed = [*self.machine.names, *([MASK[1:]] if self.machine.masks else ()), "memory"]
+        constraints = [*["r"] * len(pointers), *[f"~{{{name}}}" for name in changed]]
         arguments = ", ".join(f"ptr {pointer}" for pointer in pointers)
         w.put(f'call void asm sideeffect "{NEW_LINE.join(part)}", "{",".join(constraints)}"({arguments})')
 
@@ -182,7 +234,8 @@ class Allocation:
         """Load the operands that are in memory, apart from one that the instruction can take from there itself."""
         missing = [a for a in operands if a not in self._where]
         anywhere = op in COMMUTATIVE or op in MULTIPLY_ADDS
-        possible = [a for a in missing if args.count(a) == 1 and (anywhere or a == args[-1])]
+        whole = op in PACKED and self.machine.lanes == 1
+        possible = [a for a in missing if args.count(a) == 1 and (anywhere or a == args[-1]) and not whole]
         direct = max(possible, key=lambda a: self._uses.after(a, self.now), default=None)
         if direct is not None and None in self._held and self._uses.after(direct, self.now) <= self.now + SOON:
             direct = None
@@ -193,16 +246,12 @@ class Allocation:
 
     def _plain(self, op: str, args: Sequence[int], direct: int | None, dying: Iterable[int]) -> int:
         """An operation that leaves its operands alone."""
-        *first, last = reversed(args) if op in COMMUTATIVE and args[0] == direct else args
-        texts = [self._text(a, direct) for a in (last, *first)]
+        texts = [self._text(a, direct) for a in (args if op in COMMUTATIVE and args[0] == direct else reversed(args))]
         for a in dying:
             if a in self._where:
                 self._drop(a)
         register = self._vacate(())
-        name = self.names[register]
-        if op == "sqrt" and self.machine.lanes == 1:
-            texts.append(name)
-        self.lines.append(f"{MNEMONICS[op]}{self.machine.suffix} {', '.join(texts)}, {name}")
+        self.lines += self.machine.operation(op, texts, register)
         return register
 
     def _multiply_add(self, op: str, args: Sequence[int], direct: int | None, dying: Iterable[int]) -> int:

@@ -20,6 +20,9 @@ ATTRIBUTES = 'nounwind "no-builtins" "no-stack-arg-probe"'
 """Of every function in a kernel: it calls nothing from outside, not even behind our back."""
 
 BINARY = {"add": "fadd", "sub": "fsub", "mul": "fmul", "div": "fdiv"}
+PREDICATES = {"lt": "olt", "le": "ole", "eq": "oeq"}
+MANTISSA = {8: 52, 4: 23}
+"""The bits of a number after its first, by bytes of the type."""
 
 
 @dataclass
@@ -145,14 +148,44 @@ class Block:
             return w.new(f"{BINARY[op]} {T} {args[0]}, {args[1]}")
         if op == "neg":
             return w.new(f"fneg {T} {args[0]}")
-        if op in ("fma", "sqrt"):
+        if op == "fma":
             return self.call(op, args, w)
-        if op == "log":
-            self.functions.add("log")
-            return w.new(f"call {T} @log{self.lanes.W}({T} {args[0]})")
+        if op in PREDICATES:
+            return self.choose(w, self.compare(w, op, *args[:2]), *args[2:])
+        if op in ("sqrt", "abs", "round"):
+            return {"sqrt": self.sqrt, "abs": self.absolute, "round": self.nearest}[op](args[0], w)
+        if op in ("log", "exp", "arctan2"):
+            self.functions.add(op)
+            return w.new(f"call {T} @{op}{self.lanes.W}({', '.join(f'{T} {x}' for x in args)})")
         if op not in ("sin", "cos"):
             raise UnsupportedError(f"kernels cannot compute {op}")
         return self._trigonometric(op, args[0], w)
+
+    def compare(self, w: Writer, op: str, a: str, b: str) -> str:
+        """Whether a comparison holds, in each lane."""
+        return w.new(f"fcmp {PREDICATES[op]} {self.lanes.type} {a}, {b}")
+
+    def choose(self, w: Writer, test: str, x: str, y: str) -> str:
+        """X in the lanes where the test holds, y in the others."""
+        return w.new(f"select {self.lanes.truth} {test}, {self.lanes.type} {x}, {self.lanes.type} {y}")
+
+    def sqrt(self, x: str, w: Writer) -> str:
+        """The square root."""
+        return self.call("sqrt", [x], w)
+
+    def absolute(self, x: str, w: Writer) -> str:
+        """|x|."""
+        return self.call("fabs", [x], w)
+
+    def nearest(self, x: str, w: Writer) -> str:
+        """The nearest integer, the even one of two: numbers from 2^52 on are integers, others are shifted to there.
+
+        LLVM's own rounding would call a function of the C library where the processor has no instruction for it.
+        """
+        T, end = self.lanes.type, self.lanes.number(2.0 ** MANTISSA[self.lanes.dtype.itemsize])
+        size = self.absolute(x, w)
+        shifted = w.new(f"fsub {T} {w.new(f'fadd {T} {size}, {end}')}, {end}")
+        return self.choose(w, self.compare(w, "lt", size, end), self.call("copysign", [shifted, x], w), x)
 
     def call(self, intrinsic: str, args: list[str], w: Writer) -> str:
         """The value of an intrinsic."""

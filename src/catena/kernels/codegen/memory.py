@@ -11,7 +11,7 @@ from catena.kernels.codegen.program import Leaf, Program
 SCRATCH, NUMBERS, ARRAYS = 0, 1, 2
 """The pointers that places are counted from: memory of our own, constants, and the inputs and outputs after them."""
 
-RESULTS = {"sincos": 2, "log": 1}
+RESULTS = {"sincos": 2, "log": 1, "exp": 1, "arctan2": 1}
 """How many results a function has."""
 
 
@@ -21,7 +21,7 @@ class Calls:
 
     function: str
     stage: int
-    arguments: int
+    arguments: tuple[int, ...]
     results: tuple[int, ...]
     count: int
 
@@ -106,13 +106,15 @@ class Memory:
         placed = []
         for (stage, function), members in sorted(groups.items()):
             padded = -(-len(members) // self.round_to) * self.round_to
-            first = self._take(padded, self.round_to).at
+            count = len(self.program.calls[members[0]].arguments)
+            arguments = tuple(self._take(padded, self.round_to).at for _ in range(count))
             results = tuple(self._take(padded, self.round_to).at for _ in range(RESULTS[function]))
-            for i, member in enumerate(members):
-                self._want(self.program.calls[member].argument, Place(SCRATCH, first + i), stage)
-            self._pad(range(first + len(members), first + padded), stage)
+            for number, first in enumerate(arguments):
+                for i, member in enumerate(members):
+                    self._want(self.program.calls[member].arguments[number], Place(SCRATCH, first + i), stage)
+                self._pad(range(first + len(members), first + padded), stage)
             self._name_results(dict(zip(members, range(padded), strict=False)), results)
-            placed.append(Calls(function, stage, first, results, padded))
+            placed.append(Calls(function, stage, arguments, results, padded))
         return placed
 
     def _pad(self, places: range, stage: int) -> None:

@@ -8,6 +8,7 @@ from typing import NamedTuple
 from catena.kernels.codegen.assembly import Place
 from catena.kernels.codegen.emit import BINARY, Block, Writer
 from catena.kernels.codegen.program import FUSED, Program
+from catena.trace.graph import COMPARISONS
 
 SIGNS = {op: signs for signs, op in FUSED.items()}
 
@@ -78,12 +79,20 @@ class Portable:
                 w.put(f"store {T} {value(v)}, ptr {at(place)}, align {size}")
 
     def _operation(self, op: str, args: list[str], w: Writer) -> str:
-        T = self.block.lanes.type
+        block, T, I = self.block, self.block.lanes.type, self.block.lanes.bits
         if op in BINARY:
             return w.new(f"{BINARY[op]} {T} {args[0]}, {args[1]}")
-        if op == "sqrt":
-            return self.block.call(op, args, w)
+        if op in COMPARISONS:
+            mask = w.new(f"sext {block.lanes.truth} {block.compare(w, op, *args)} to {I}")
+            return w.new(f"bitcast {I} {mask} to {T}")
+        if op == "blend":
+            mask = w.new(f"bitcast {T} {args[0]} to {I}")
+            return block.choose(w, w.new(f"icmp slt {I} {mask}, {block.lanes.integer(0)}"), args[2], args[1])
+        if op in ("min", "max"):
+            return block.choose(w, block.compare(w, "lt", *(args if op == "min" else args[::-1])), *args)
+        if op in ("sqrt", "andn", "round"):
+            return {"sqrt": block.sqrt, "andn": block.absolute, "round": block.nearest}[op](args[-1], w)
         for i, sign in zip((0, 2), SIGNS[op], strict=True):
             if sign < 0:
                 args[i] = w.new(f"fneg {T} {args[i]}")
-        return self.block.call("fma", args, w)
+        return block.call("fma", args, w)

@@ -1,8 +1,10 @@
 """Straight-line code as numbered values: what the scheduler and the register allocation work on.
 
 Minus signs are folded into the operations that use them, which is exact: ``a - b``, ``-(a b) + c`` and so on are
-instructions of their own. Sines, cosines and logarithms are *calls*: their arguments are gathered in memory and a loop
-goes through them, so they split the program into stages, each of them straight-line code followed by calls.
+instructions of their own. A choice is a comparison, whose value is a mask of the register's size, and a "blend" of
+(mask, otherwise, chosen); "min" and "max" are the choices that processors make in one instruction, of the second
+argument where one is NaN. Sines, cosines, logarithms and the like are *calls*: their arguments are gathered in memory
+and a loop goes through them, so they split the program into stages, each of them straight-line code followed by calls.
 """
 
 from __future__ import annotations
@@ -13,12 +15,18 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from catena.errors import UnsupportedError
-from catena.trace.graph import LEAF, Expr, Operand, live
+from catena.trace.graph import COMPARISONS, LEAF, Expr, Operand, live
 
 FUSED = {(1, 1): "fmadd", (1, -1): "fmsub", (-1, 1): "fnmadd", (-1, -1): "fnmsub"}
 """The multiply-add of a given sign of the product and of the addend."""
 
-FUNCTIONS = {"sin": ("sincos", 0), "cos": ("sincos", 1), "log": ("log", 0)}
+FUNCTIONS = {
+    "sin": ("sincos", 0),
+    "cos": ("sincos", 1),
+    "log": ("log", 0),
+    "exp": ("exp", 0),
+    "arctan2": ("arctan2", 0),
+}
 """The function that is called for an operation, and which of its results is the value."""
 
 
@@ -35,10 +43,10 @@ class Leaf(NamedTuple):
 
 
 class Call(NamedTuple):
-    """A function of one argument, and the stage after which it is called."""
+    """A function, its arguments, and the stage after which it is called."""
 
     function: str
-    argument: int
+    arguments: tuple[int, ...]
     stage: int
 
 
@@ -69,7 +77,7 @@ class Program:
         """The values to compute before the calls of each stage, and at last all others that the outputs need."""
         roots: list[list[int]] = [[] for _ in range(1 + max((call.stage for call in self.calls), default=-1))]
         for call in self.calls:
-            roots[call.stage].append(call.argument)
+            roots[call.stage] += call.arguments
         done: set[int] = set()
         return [self._needed(values, done) for values in (*roots, self.outputs)]
 
@@ -93,7 +101,8 @@ class _Reader:
         self.known: dict[int, tuple[int, int]] = {}
         self._numbers: dict[tuple[float, float], int] = {}
         self._negatives: dict[int, int] = {}
-        self._calls: dict[tuple[str, int], int] = {}
+        self._masks: dict[tuple[str, int, int], int] = {}
+        self._calls: dict[tuple[str, tuple[int, ...]], int] = {}
         self._results: dict[tuple[int, int], int] = {}
         self._stage: list[int] = []
 
@@ -121,14 +130,24 @@ class _Reader:
             array, index = node.args
             return self._leaf(Leaf(f":{array}", index), 0), 1
         if node.op in FUNCTIONS:
-            return self._call(*FUNCTIONS[node.op], self.plain(node.args[0])), 1
+            return self._call(*FUNCTIONS[node.op], tuple(self.plain(a) for a in node.args)), 1
+        if node.op in COMPARISONS:
+            return self._choice(node.op, *[self.plain(a) for a in node.args]), 1
         if node.op == "sqrt":
             return self._add("sqrt", self.plain(node.args[0])), 1
+        return self._signed(node)
+
+    def _signed(self, node: Expr) -> tuple[int, int]:
+        """The value of an operation that takes the signs of its arguments in."""
         values, signs = zip(*[self.signed(a) for a in node.args], strict=True)
         if node.op == "neg":
             return values[0], -signs[0]
         if node.op == "fma":
             return self._add(FUSED[signs[0] * signs[1], signs[2]], *values), 1
+        if node.op == "abs":
+            return self._add("andn", self._number(-0.0), values[0]), 1
+        if node.op == "round":
+            return self._add("round", values[0]), signs[0]
         if node.op in ("mul", "div"):
             return self._add(node.op, *values), signs[0] * signs[1]
         if node.op not in ("add", "sub"):
@@ -140,6 +159,14 @@ class _Reader:
         if x_sign == y_sign:
             return self._add("add", x, y), x_sign
         return self._add("sub", *((x, y) if x_sign > 0 else (y, x))), 1
+
+    def _choice(self, op: str, a: int, b: int, x: int, y: int) -> int:
+        """X where the comparison holds, otherwise y."""
+        if op == "lt" and {a, b} == {x, y}:
+            return self._add("min" if x == a else "max", x, y)
+        if (op, a, b) not in self._masks:
+            self._masks[op, a, b] = self._add(op, a, b)
+        return self._add("blend", self._masks[op, a, b], y, x)
 
     def _add(self, op: str, *args: int) -> int:
         self._stage.append(max(self._stage[a] for a in args))
@@ -155,11 +182,11 @@ class _Reader:
             self._numbers[key] = self._leaf(Leaf("number", x), 0)
         return self._numbers[key]
 
-    def _call(self, function: str, part: int, argument: int) -> int:
-        if (function, argument) not in self._calls:
-            self._calls[function, argument] = len(self.program.calls)
-            self.program.calls.append(Call(function, argument, self._stage[argument]))
-        call = self._calls[function, argument]
+    def _call(self, function: str, part: int, arguments: tuple[int, ...]) -> int:
+        if (function, arguments) not in self._calls:
+            self._calls[function, arguments] = len(self.program.calls)
+            self.program.calls.append(Call(function, arguments, max(self._stage[a] for a in arguments)))
+        call = self._calls[function, arguments]
         if (call, part) not in self._results:
             leaf = Leaf("call", call, part)
             self._results[call, part] = self._leaf(leaf, self.program.calls[call].stage + 1)

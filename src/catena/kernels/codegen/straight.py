@@ -100,7 +100,7 @@ class Straight:
         """Call the functions whose arguments a stage has made in the memory at ``base``."""
         for call in self.memory.calls:
             if call.stage == stage:
-                places = [self.at(w, base, index) for index in (call.arguments, *call.results)]
+                places = [self.at(w, base, index) for index in (*call.arguments, *call.results)]
                 arrays = ", ".join(f"ptr {place}" for place in places)
                 count = call.count * self.lanes.W // self.vector.W
                 w.put(f"call void @{call.function}_all{self.vector.W}({arrays}, i64 {count})")

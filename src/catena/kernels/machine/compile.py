@@ -26,8 +26,8 @@ from catena.kernels.machine.cache import Cache, key_of
 from catena.kernels.machine.fingerprint import package_fingerprint
 from catena.kernels.machine.target import Target, host
 
-HELPERS = ("sin", "cos", "log")
-"""The functions ``double (double)`` of the C library that ``@helpers`` points to, in this order."""
+HELPERS = ("sin", "cos", "log", "atan2")
+"""The functions of doubles of the C library that ``@helpers`` points to, in this order."""
 
 LIBRARY_INTRINSICS = ("mem", "sin", "cos", "tan", "exp", "exp2", "log", "log2", "log10", "pow")
 """Intrinsics ``llvm.NAME…`` that LLVM may turn into calls of the C library."""
