@@ -138,7 +138,9 @@ QUESTIONS = {
     ),
     "jacobian": Question(frames.jacobian, Carried.jacobian, {"J": "dense:{w},nv"}),
     "jacobian_times": Question(frames.jacobian_times, Carried.jacobian_times, {"V": "dense:{w}"}, {"x": "v"}),
-    "jacobian_dot_times": Question(frames.jacobian_dot_times, Carried.jacobian_dot_times, {"A": "dense:{w}"}, {"v": "v"}),
+    "jacobian_dot_times": Question(
+        frames.jacobian_dot_times, Carried.jacobian_dot_times, {"A": "dense:{w}"}, {"v": "v"}
+    ),
     "jacobian_transpose_times": Question(
         frames.jacobian_transpose_times, Carried.jacobian_transpose_times, {"tau": "dense:nv"}, {"f": "robot:{w}"}
     ),

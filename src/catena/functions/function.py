@@ -96,7 +96,7 @@ def dense_shape(name: str, n: int, nq: int, nv: int) -> tuple[int, ...]:
 
 def by_recipe(*arguments: Any) -> Any:
     """In place of an algorithm: the function is answered by its recipe alone, whatever the shape of kernels."""
-    raise UnsupportedError("this function is composed of others with NumPy: it has no algorithm to run on other scalars")
+    raise UnsupportedError("a function composed of others with NumPy has no algorithm for other scalars")
 
 
 @dataclass(frozen=True)

@@ -113,7 +113,9 @@ class LinkDynamics(Answering):
         dtype: npt.DTypeLike = np.float64,
         kernel: str | None = None,
     ) -> Reactions:
-        """Joint accelerations at joint torques tau and, from the same sweeps, what the bearings carry: Fixman's partition.
+        """Joint accelerations at joint torques tau and, from the same sweeps, what the bearings carry.
+
+        This is Fixman's partition, in which the forces of constraint are unknowns of their own.
 
         Args:
             q: configurations, (..., nq).
@@ -126,7 +128,8 @@ class LinkDynamics(Answering):
             kernel: "unrolled" or "rolled" machine code; chosen by the number of links if left out.
 
         Returns:
-            `acceleration` (..., nv) and `wrench` (..., links, 6), those of `interlink_forces` at these accelerations. Cost: O(n).
+            `acceleration` (..., nv), and `wrench` (..., links, 6) as `interlink_forces` gives it at these accelerations.
+            Cost: O(n).
 
         Raises:
             SingularError: if a link has no mass.

@@ -60,19 +60,6 @@ SLOPES: Mapping[str, Slopes] = {
 """For each operation, its derivatives by its arguments, as expressions."""
 
 
-<<<<<<< HEAD
-def atan2(y: Operand, x: Operand) -> Operand:
-    """The angle of the vector (x, y), for coordinates of a :func:`catena.fixman.partition`; kernels do not know it."""
-    if not isinstance(y, Expr) and not isinstance(x, Expr):
-        from math import atan2 as of_numbers
-
-        return of_numbers(y, x)
-    graph: Graph = (y if isinstance(y, Expr) else x).graph  # type: ignore[union-attr]
-    return graph._node("atan2", y, x)
-
-
-=======
->>>>>>> h-graph
 def _slopes(node: Expr) -> list[tuple[Expr, Operand]]:
     """The arguments of a node that are expressions, each with the node's derivative by it."""
     if node.op not in SLOPES:

@@ -102,11 +102,8 @@ def _as_expected(array: np.ndarray) -> bool:
     pointer, integer = ctypes.c_void_p.from_address, ctypes.c_int32.from_address
     if integer(start + Header.RANK).value != array.ndim or pointer(start + Header.TYPE).value != id(np.ndarray):
         return False
-    seen_shape = (
-        (ctypes.c_int64 * array.ndim).from_address(pointer(start + Header.SHAPE).value or 0) if array.ndim else ()
-    )
-    place = pointer(start + Header.STRIDES).value or 0
-    seen_strides = (ctypes.c_int64 * array.ndim).from_address(place) if array.ndim else ()
+    places = [pointer(start + offset).value or 0 for offset in (Header.SHAPE, Header.STRIDES)] if array.ndim else []
+    seen = [tuple((ctypes.c_int64 * array.ndim).from_address(place)) for place in places]
     flags = integer(start + Header.FLAGS).value
     return (
         pointer(start + Header.DATA).value == array.ctypes.data
