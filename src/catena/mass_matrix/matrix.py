@@ -129,15 +129,15 @@ class MassMatrix:
         self._check()
         return cast(Array, answer(self._method, "MassMatrix.logdet_gradient", self._method.logdet_gradient, out))
 
-    def sqrt_matvec(self, z: npt.ArrayLike, *, out: Array | None = None) -> Array:
+    def sqrt_times(self, z: npt.ArrayLike, *, out: Array | None = None) -> Array:
         """A z, where A Aᵀ = M: with z white noise of variance kT, momenta of the canonical ensemble. O(n)."""
         self._check()
-        return cast(Array, answer(self._method, "MassMatrix.sqrt_matvec", self._method.root, out, "z", z))
+        return cast(Array, answer(self._method, "MassMatrix.sqrt_times", self._method.root, out, "z", z))
 
-    def inv_sqrt_matvec(self, z: npt.ArrayLike, *, out: Array | None = None) -> Array:
+    def inv_sqrt_times(self, z: npt.ArrayLike, *, out: Array | None = None) -> Array:
         """A z, where A Aᵀ = M⁻¹: with z white noise of variance kT, velocities of the canonical ensemble. O(n)."""
         self._check()
-        return cast(Array, answer(self._method, "MassMatrix.inv_sqrt_matvec", self._method.inverse_root, out, "z", z))
+        return cast(Array, answer(self._method, "MassMatrix.inv_sqrt_times", self._method.inverse_root, out, "z", z))
 
     def quadratic_form(self, v: npt.ArrayLike, *, out: Array | None = None) -> Any:
         """vᵀ M v, (...,): twice the kinetic energy. O(n)."""

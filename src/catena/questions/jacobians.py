@@ -153,7 +153,7 @@ class Jacobians(Kinematics):
         f_ext = wrenches(robot, {place.link: wrench}, "jacobian_transpose_times")
         return cast(Array, ask(robot, WRENCH_TORQUES, q, f_ext, out=out, dtype=dtype, shape=shape))
 
-    def jacobian_dot_v(
+    def jacobian_dot_times(
         self,
         q: npt.ArrayLike,
         link: LinkLike,
@@ -170,7 +170,7 @@ class Jacobians(Kinematics):
         What kind of acceleration it is, `link_accelerations` says.
         """
         robot, link = self._robot, link_name(self._robot.tree, link)
-        function, moves = _function(robot, "jacobian_dot_v", link, frame, point)
+        function, moves = _function(robot, "jacobian_dot_times", link, frame, point)
         if moves and not is_rolled(robot, shape):
             return cast(Array, ask(robot, function, *_given(q, v, point=point), out=out, dtype=dtype))
         (q, v, *at), batch, outs = checked(robot, function, *_given(q, v, point=point), out=out, dtype=dtype)
@@ -248,7 +248,7 @@ _QUESTIONS: dict[str, tuple[str, dict[str, str], dict[str, str]]] = {
     "placement": ("pose", {"q": "q"}, {"rotation": "dense:3,3", "position": "dense:3"}),
     "jacobian": ("jacobian", {"q": "q"}, {"J": "dense:6,nv"}),
     "jacobian_times": ("velocity", {"q": "q", "x": "v"}, {"V": "dense:6"}),
-    "jacobian_dot_v": ("bias_acceleration", {"q": "q", "v": "v"}, {"A": "dense:6"}),
+    "jacobian_dot_times": ("bias_acceleration", {"q": "q", "v": "v"}, {"A": "dense:6"}),
     "jacobian_transpose_times": ("transpose_times", {"q": "q", "f": "robot:6"}, {"tau": "dense:nv"}),
 }
 """What can be asked about one frame in unrolled kernels: the method of UnrolledPlace, and its arrays."""
