@@ -26,7 +26,7 @@ def main() -> None:
     print(f"M = U D Uᵀ: to {np.abs(y - B[0]).max():.0e}")
 
     z = rng.standard_normal((1_000, robot.nv))
-    v = M.inv_sqrt_matvec(z)  # velocities of the canonical ensemble at kT = 1
+    v = M.inv_sqrt_times(z)  # velocities of the canonical ensemble at kT = 1
     energy = 0.5 * M.quadratic_form(v)
     print(f"equipartition: mean kinetic energy / (nv / 2) = {energy.mean() / (robot.nv / 2):.4f}")
 

@@ -28,7 +28,7 @@ QUESTIONS: dict[str, dict[str, Any]] = {
     "jacobian": {"q": Q, "link": "tool", "point": np.zeros(3)},
     "jacobian_times": {"q": Q, "link": "tool", "x": V, "point": np.zeros(3)},
     "jacobian_transpose_times": {"q": Q, "link": "tool", "f": np.zeros((3, 6)), "point": np.zeros(3)},
-    "jacobian_dot_v": {"q": Q, "link": "tool", "v": V, "point": np.zeros(3)},
+    "jacobian_dot_times": {"q": Q, "link": "tool", "v": V, "point": np.zeros(3)},
     "inverse_mass_matrix": {"q": Q},
     "operational_inertia": {"q": Q, "link": "tool", "point": np.zeros(3)},
     "operational_mobility": {"q": Q, "link": "tool", "point": np.zeros(3)},
@@ -143,7 +143,7 @@ def test_wrong_dtype_and_shape_are_named(question: str) -> None:
     assert said(question, good, shape="round").startswith("shape must be a kernel shape, 'unrolled', 'rolled' or None")
 
 
-MATRIX = {"times": "x", "solve": "b", "sqrt_matvec": "z", "inv_sqrt_matvec": "z", "quadratic_form": "v"}
+MATRIX = {"times": "x", "solve": "b", "sqrt_times": "z", "inv_sqrt_times": "z", "quadratic_form": "v"}
 WITHOUT = ["logdet", "logdet_gradient", "diagonal", "inv_diagonal", "dense", "inv"]
 
 

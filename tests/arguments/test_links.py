@@ -30,7 +30,7 @@ ASKED: dict[str, Callable[[catena.Robot, Any], Any]] = {
     "rolled jacobian": lambda r, k: r.jacobian(r.neutral(), k, shape="rolled"),
     "jacobian_times": lambda r, k: r.jacobian_times(r.neutral(), k, np.arange(7.0)),
     "jacobian_transpose_times": lambda r, k: r.jacobian_transpose_times(r.neutral(), k, np.arange(6.0)),
-    "jacobian_dot_v": lambda r, k: r.jacobian_dot_v(r.neutral(), k, np.arange(7.0)),
+    "jacobian_dot_times": lambda r, k: r.jacobian_dot_times(r.neutral(), k, np.arange(7.0)),
     "operational_mobility": lambda r, k: r.operational_mobility(r.neutral(), k),
     "of several": lambda r, k: r.operational_mobility(r.neutral(), [0, k], np.zeros((2, 3))),
     "operational_inertia": lambda r, k: r.operational_inertia(r.random_configuration(0), k).inertia,
@@ -61,7 +61,7 @@ WRONG: dict[str, tuple[Callable[[catena.Robot], Any], str]] = {
 
 
 @pytest.mark.parametrize("wrong", WRONG)
-@pytest.mark.parametrize("asked", ["frame", "link", "jacobian", "jacobian_dot_v", "operational_inertia"])
+@pytest.mark.parametrize("asked", ["frame", "link", "jacobian", "jacobian_dot_times", "operational_inertia"])
 def test_what_is_no_link_is_refused(arm: catena.Robot, asked: str, wrong: str) -> None:
     given, message = WRONG[wrong]
     if asked == "operational_inertia" and wrong == "an array":

@@ -118,10 +118,10 @@ def test_agrees_with_dense_algebra(method: str, topology: str, dtype: npt.DTypeL
         check(np.asarray(M.quadratic_form(x)), np.asarray((x * times(expected, x)).sum(axis=-1)))
         units = np.eye(robot.nv, dtype=dtype)
         wide = robot.mass_matrix(q[..., None, :], method, dtype=dtype, shape=shape)
-        root, inverse_root = wide.sqrt_matvec(units), wide.inv_sqrt_matvec(units)
+        root, inverse_root = wide.sqrt_times(units), wide.inv_sqrt_times(units)
         check(np.swapaxes(root, -1, -2) @ root, expected)
         check(np.swapaxes(inverse_root, -1, -2) @ inverse_root, inverse)
-        check(M.sqrt_matvec(x), times(np.swapaxes(root, -1, -2), x))
+        check(M.sqrt_times(x), times(np.swapaxes(root, -1, -2), x))
 
 
 @pytest.mark.parametrize("shape", ["unrolled", "rolled"])
@@ -168,7 +168,7 @@ def test_out_is_filled_and_returned() -> None:
     robot, rng = robot_of("tree"), np.random.default_rng(0)
     q, x = robot.random_configuration(rng, 4), rng.standard_normal((4, robot.nv))
     M = robot.mass_matrix(q)
-    for ask in (M.times, M.solve, M.sqrt_matvec, M.inv_sqrt_matvec):
+    for ask in (M.times, M.solve, M.sqrt_times, M.inv_sqrt_times):
         out = np.empty_like(x)
         assert ask(x, out=out) is out
         np.testing.assert_array_equal(out, ask(x))
@@ -194,7 +194,7 @@ def test_factors_are_made_once(monkeypatch: pytest.MonkeyPatch) -> None:
     M.solve(rng.standard_normal(robot.nv))
     factors = M._method.factors
     M.solve(rng.standard_normal((10, robot.nv)))
-    M.sqrt_matvec(rng.standard_normal(robot.nv))
+    M.sqrt_times(rng.standard_normal(robot.nv))
     assert M._method.factors is factors
 
 

@@ -154,7 +154,7 @@ def test_jacobians(file: Path) -> None:
     close(ask(robot, function, q=state.q, x=state.v), J @ state.v)
     mujoco.mj_jacDot(model, data, rates[1], rates[0], data.xpos[body], body)
     expected = np.concatenate(rates) @ data.qvel + np.concatenate(rows) @ state.drift
-    function = function_of(robot, "jacobian_dot_v", state.name(body), "mixed")
+    function = function_of(robot, "jacobian_dot_times", state.name(body), "mixed")
     close(ask(robot, function, q=state.q, v=state.v), expected)
 
 

@@ -159,7 +159,7 @@ def test_jacobians(file: Path, base: str) -> None:
             close(about(robot, "jacobian_times", name, frame, q=q, x=v), J @ v)
             close(about(robot, "jacobian_transpose_times", name, frame, q=q, f=wrench), J.T @ wrench)
             rate = theirs.jacobian_rate(name, frame) @ v
-            close(about(robot, "jacobian_dot_v", name, frame, q=q, v=v), rate)
+            close(about(robot, "jacobian_dot_times", name, frame, q=q, v=v), rate)
 
 
 @every_robot
@@ -221,7 +221,7 @@ def test_methods_of_robot(name: str, base: str) -> None:
         for i in both:
             close(robot.jacobian(q, tip, frame=frame)[i], J)
             close(robot.jacobian_times(q, tip, v, frame=frame)[i], J @ v[0])
-            close(robot.jacobian_dot_v(q, tip, v, frame=frame)[i], rate @ v[0])
+            close(robot.jacobian_dot_times(q, tip, v, frame=frame)[i], rate @ v[0])
             close(robot.link_velocities(q, v, frame)[i], theirs.velocities(frame))
             close(robot.link_accelerations(q, v, a, frame)[i], theirs.accelerations(frame))
     M = robot.mass_matrix(q)

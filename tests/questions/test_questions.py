@@ -83,7 +83,7 @@ def test_products_with_the_jacobian(arm: catena.Robot, frame: str, shape: str) -
         close(arm.jacobian_transpose_times(q, name, f, **options), np.einsum("bij,bi->bj", J, f))
         step = 1e-6
         ahead, behind = (arm.jacobian_times(q + h * v, name, v, **options) for h in (step, -step))
-        found = arm.jacobian_dot_v(q, name, v, **options)
+        found = arm.jacobian_dot_times(q, name, v, **options)
         np.testing.assert_allclose(found, (ahead - behind) / (2 * step), rtol=0, atol=1e-7)
 
 
@@ -135,7 +135,7 @@ def test_the_base_does_not_move(arm: catena.Robot, shape: str) -> None:
     assert not arm.jacobian(q, base, shape=shape).any()
     assert arm.jacobian(q, base, shape=shape).shape == (3, 6, arm.nv)
     assert not arm.jacobian_times(q, base, v, frame="world", shape=shape).any()
-    assert not arm.jacobian_dot_v(q, base, v, shape=shape).any()
+    assert not arm.jacobian_dot_times(q, base, v, shape=shape).any()
     assert not arm.jacobian_transpose_times(q, base, np.ones(6), shape=shape).any()
     R, p = arm.placement(q, base, point=(1.0, 2.0, 3.0), shape=shape)
     close(R, np.broadcast_to(np.eye(3), (3, 3, 3)))
