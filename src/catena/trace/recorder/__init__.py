@@ -1,6 +1,6 @@
-"""Symbolic links: an algorithm that sweeps over them leaves loops behind instead of one long expression.
+"""Links that stand for many: an algorithm that sweeps over them leaves loops behind instead of one long expression.
 
-There is one symbolic link for each joint type of the mechanism. A sweep runs the body once for each of them; reading
+There is one such link for each joint type of the mechanism. A sweep runs the body once for each of them; reading
 ``V[k.parent]`` gives leaves that a kernel will load, writing gives stores, and when the generator is resumed the body
 is complete. The algorithm is run twice: the first run only finds out which fields are accumulated at the parent
 (``P[k.parent] += …``) and where.
@@ -11,7 +11,7 @@ it, and a sum that the parent accumulates, are *carried* from one turn of the lo
 
 from catena.trace.recorder.links import InputField, RolledLinks
 from catena.trace.recorder.record import record
-from catena.trace.recorder.recording import CARRY, CONST, PARENT, SELF, Body, LinkClass, Loop, Program, Slot, classify
+from catena.trace.recorder.recording import CARRY, CONST, PARENT, SELF, Body, LinkClass, Loop, Recording, Slot, classify
 from catena.trace.recorder.run import recorded
 
 __all__ = [
@@ -23,7 +23,7 @@ __all__ = [
     "InputField",
     "LinkClass",
     "Loop",
-    "Program",
+    "Recording",
     "RolledLinks",
     "Slot",
     "classify",

@@ -1,4 +1,4 @@
-"""Record an algorithm: run it on symbolic links, take out what nobody needs, and lay out the memory of a link."""
+"""Record an algorithm: run it, take out what nobody needs, and lay out the memory of a link."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from typing import Any
 
 from catena.scalars import Scalar
 from catena.trace.graph import LEAF, Graph, Operand, live
-from catena.trace.recorder.links import Habits, RolledField, RolledLinks, SymbolicLink
-from catena.trace.recorder.recording import CARRY, CONST, PARENT, SELF, Body, LinkClass, Loop, Program, Slot
+from catena.trace.recorder.links import AnyLink, Habits, RolledField, RolledLinks
+from catena.trace.recorder.recording import CARRY, CONST, PARENT, SELF, Body, LinkClass, Loop, Recording, Slot
 
 _END = 1 << 30  # the loop after all loops: whoever asks for the outputs
 
@@ -22,8 +22,8 @@ def record(
     gravity: Sequence[float],
     chain: bool,
     at_base: Collection[str] = (),
-) -> Program:
-    """Run an algorithm on symbolic links, twice, and lay out what remains.
+) -> Recording:
+    """Run an algorithm on links that stand for many, twice, and lay out what remains.
 
     `run` gets the links, runs the algorithm and returns its output fields by name, with a function that takes an output
     apart into scalars. Each is stored to the array "out:name", but for those `at_base`, of which only the base's value
@@ -52,12 +52,12 @@ def _emit_output(links: RolledLinks, name: str, output: RolledField, take: Calla
         links.sweep += 1
         bodies = [Body() for _ in links.classes]
         links.loops.append(Loop(+1, bodies))
-        values = {i: output[SymbolicLink(i, of, links.graph)] for i, of in enumerate(links.classes)}
+        values = {i: output[AnyLink(i, of, links.graph)] for i, of in enumerate(links.classes)}
     for number, body in enumerate(bodies):
         body.stores.update({(f"out:{name}", i): x for i, x in enumerate(take(values[number]))})
 
 
-def _laid_out(links: RolledLinks, classes: list[LinkClass], results: dict[str, list[Slot]]) -> Program:
+def _laid_out(links: RolledLinks, classes: list[LinkClass], results: dict[str, list[Slot]]) -> Recording:
     """Take out what nobody needs, give each scalar that must be kept a slot, and list the constants that are read."""
     loops = links.loops
     at_base = {slot for slots in results.values() for slot in slots}
@@ -86,7 +86,7 @@ def _laid_out(links: RolledLinks, classes: list[LinkClass], results: dict[str, l
     }
     slots = _places(kept, set(base), loads, loops)
     operations = sum(len(live(body.values)) for loop in loops for body in loop.bodies) // len(classes)
-    return Program(classes, loops, slots, base, columns, results, links.chain, operations)
+    return Recording(classes, loops, slots, base, columns, results, links.chain, operations)
 
 
 def _places(kept: set[Slot], lasting: set[Slot], loads: set[Load], loops: Sequence[Loop]) -> dict[Slot, int]:
