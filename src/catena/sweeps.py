@@ -3,7 +3,7 @@
 An algorithm loops over ``links.base_to_tip()`` or ``links.tip_to_base()`` and keeps what must outlive the loop's body
 in fields: ``V[k]``, ``V[k.parent]``, ``P[k.parent] += …``. Here the links are real and a field is a plain dictionary,
 for scalars of any kind: floats, mpmath, SymPy or traced expressions (the unrolled kernels). In
-:mod:`catena.trace.recorder` the links are symbolic, one for each kind of joint, and a field is memory: the same
+:mod:`catena.trace.recorder` a link stands for all of its kind of joint, and a field is memory: the same
 algorithm then leaves a loop behind.
 """
 

@@ -1,20 +1,19 @@
 """From a function and a mechanism to a kernel: the passes, by name and in order.
 
-=========  ==============================================  ==============================================
-pass       unrolled: straight-line code for one mechanism  rolled: loops over the links, for any length
-=========  ==============================================  ==============================================
-lower      :func:`~catena.functions.linkwise.lowered_for`: internal frames, regrouped inertias
-trace      :func:`~catena.functions.linkwise.trace`        :func:`~catena.trace.recorder.recorded`
-fold       while tracing or recording: :class:`~catena.trace.graph.Graph` computes with numbers, shares equal nodes
-fuse       :func:`~catena.trace.fuse.fuse`                 :meth:`~catena.trace.recorder.Program.fused`
-read       :func:`~catena.kernels.codegen.program.read`
-order      ``Program.stages``
-allocate   ``Tiled``, ``Single``                           by LLVM
-emit       :mod:`~catena.kernels.codegen.unrolled`         :mod:`~catena.kernels.codegen.rolled`
-compile    :mod:`~catena.kernels.machine.compile`: LLVM to an object file, kept in the disk cache
-check      :mod:`~catena.kernels.machine.selfcheck`
-load       :mod:`~catena.kernels.machine.compile`          with its :mod:`~catena.kernels.codegen.context`
-=========  ==============================================  ==============================================
+::
+
+    pass      unrolled: straight-line code       rolled: loops over the links
+    lower     internal frames, regrouped inertias
+    trace     link by link: functions.linkwise   once for each kind of link: trace.recorder
+    fold      meanwhile: numbers are computed with, equal expressions are shared (trace.graph)
+    fuse      multiply-adds: trace.fuse
+    read      numbered values: codegen.program
+    order     stages between calls of functions
+    allocate  memory and registers: straight     by LLVM
+    emit      codegen.unrolled                   codegen.rolled
+    compile   LLVM makes an object file, which the disk cache keeps: machine.compile
+    check     against the graph: selfcheck
+    load      machine.compile                    and what it reads of the mechanism: codegen.context
 """
 
 from __future__ import annotations
@@ -76,8 +75,8 @@ def unrolled_ir(
     stages = program.stages()
     widths = list(inputs.values()), [len(values) for values in outputs.values()]
     task = Task(program, stages, list(inputs), *widths, np.dtype(dtype), target)
-    allocated = Tiled(task), Single(task)
-    return module_ir(task, allocated)
+    allocated = Tiled(task), Single(task)  # memory and registers
+    return module_ir(task, allocated)  # emit
 
 
 def rolled_kernel(tree: Tree, function: Function, present: tuple[str, ...], dtype: np.dtype[Any]) -> Kernel:

@@ -107,14 +107,14 @@ class Factor(Answering):
         return "U.T" if self._action == "Ut" else self._action
 
     @property
-    def _dtype(self) -> Any:  # type: ignore[override]
+    def _dtype(self) -> Any:
         return self._compiled.dtype
 
     @property
-    def _kernel_shape(self) -> str | None:  # type: ignore[override]
+    def _kernel_shape(self) -> str | None:
         return self._compiled.kernel_shape
 
-    def _called(self, name: str) -> str:  # type: ignore[override]
+    def _called(self, name: str) -> str:
         return f"{self._name}.{name}"
 
     def _hint(self, question: str, x: Any) -> str:

@@ -230,11 +230,11 @@ class MassMatrix(Answering):
         return f"<MassMatrix of {self.robot.name!r}, {self.robot.nv} x {self.robot.nv}{batch}, {self.method}>"
 
     @property
-    def _dtype(self) -> Any:  # type: ignore[override]
+    def _dtype(self) -> Any:
         return self._compiled.dtype
 
     @property
-    def _kernel_shape(self) -> str | None:  # type: ignore[override]
+    def _kernel_shape(self) -> str | None:
         return self._compiled.kernel_shape
 
     def _make_own(self) -> None:

@@ -128,8 +128,8 @@ class LinkDynamics(Answering):
             kernel: "unrolled" or "rolled" machine code; chosen by the number of links if left out.
 
         Returns:
-            `acceleration` (..., nv), and `wrench` (..., links, 6) as `interlink_forces` gives it at these accelerations.
-            Cost: O(n).
+            `acceleration` (..., nv), and `wrench` (..., links, 6), which `interlink_forces` gives at these
+            accelerations. Cost: O(n).
 
         Raises:
             SingularError: if a link has no mass.

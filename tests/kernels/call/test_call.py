@@ -7,7 +7,7 @@ import pytest
 
 from catena.arguments.arrays import Port
 from catena.errors import ShapeError, UnsupportedError
-from catena.kernels.call import batch as evaluate
+from catena.kernels.call import batch as batches
 from catena.kernels.call import job, scratch, share_ir
 from catena.kernels.call.kernel import Kernel
 from catena.kernels.call.rows import tiles
@@ -69,9 +69,9 @@ LAYOUTS = {
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)
-@pytest.mark.parametrize("tile_bytes", [0, 1000, evaluate.TILE_BYTES])
+@pytest.mark.parametrize("tile_bytes", [0, 1000, batches.TILE_BYTES])
 def test_layouts(multiply_add, layout, tile_bytes, monkeypatch):
-    monkeypatch.setattr(evaluate, "TILE_BYTES", tile_bytes)
+    monkeypatch.setattr(batches, "TILE_BYTES", tile_bytes)
     arguments = LAYOUTS[layout]
     kept = [np.array(a) for a in arguments]
     check(multiply_add(), *arguments)

@@ -24,7 +24,7 @@ TILE_BYTES = 2**18
 """About how much of an array is copied at a time when it cannot be used in place."""
 
 
-def evaluate(kernel: Kernel, arrays: Sequence[np.ndarray], results: Sequence[np.ndarray], batch: Shape) -> None:
+def run_batch(kernel: Kernel, arrays: Sequence[np.ndarray], results: Sequence[np.ndarray], batch: Shape) -> None:
     """Fill the results, which do not overlap the arguments, for a batch of at least one sample."""
     samples = math.prod(batch)
     plan = plan_for(kernel, samples)
@@ -35,12 +35,10 @@ def evaluate(kernel: Kernel, arrays: Sequence[np.ndarray], results: Sequence[np.
         words = _words([s.address for s in sources], strides, [s.address for s in sinks])
         run_job(kernel, plan, words, samples, (sources, sinks))
     else:
-        _evaluate_in_tiles(kernel, plan, sources, sinks, batch)
+        _run_in_tiles(kernel, plan, sources, sinks, batch)
 
 
-def _evaluate_in_tiles(
-    kernel: Kernel, plan: Plan, sources: Sequence[_Source], sinks: Sequence[_Sink], batch: Shape
-) -> None:
+def _run_in_tiles(kernel: Kernel, plan: Plan, sources: Sequence[_Source], sinks: Sequence[_Sink], batch: Shape) -> None:
     """Go through buffers of a tile's size where arrays cannot be used in place."""
     widest = max(1, *[p.width for p in (*kernel.inputs, *kernel.outputs)])
     rows = max(PIECE, TILE_BYTES // (widest * kernel.dtype.itemsize))

@@ -12,7 +12,7 @@ import numpy as np
 from catena.arguments.arrays import Port, Shape, Signature
 from catena.errors import UnsupportedError
 from catena.kernels.call import scratch
-from catena.kernels.call.batch import evaluate
+from catena.kernels.call.batch import run_batch
 from catena.kernels.call.results import new_result
 from catena.kernels.call.share_ir import MAX_ARRAYS
 from catena.kernels.machine.compile import Module
@@ -85,7 +85,7 @@ class Kernel:
             for w, p in zip(wanted, self.outputs, strict=True)
         ]
         if math.prod(batch):
-            evaluate(self, given, results, batch)
+            run_batch(self, given, results, batch)
         for i, w in enumerate(wanted):
             if w is not None and w is not results[i]:
                 np.copyto(w, results[i])

@@ -13,7 +13,7 @@ from functools import cached_property
 from typing import NamedTuple
 
 from catena.kernels.codegen.emit import Writer
-from catena.kernels.codegen.program import FUSED, Program
+from catena.kernels.codegen.program import FUSED, StraightLine
 
 NEVER = 1 << 60
 SAVED = 2.0
@@ -149,7 +149,7 @@ class Allocation:
 
     def __init__(
         self,
-        program: Program,
+        program: StraightLine,
         orders: Sequence[Sequence[int]],
         machine: Machine,
         memory: Mapping[int, Place],
@@ -337,7 +337,7 @@ class Allocation:
 class _Uses:
     """When each value is used, counted over all stages."""
 
-    def __init__(self, program: Program, orders: Sequence[Sequence[int]]) -> None:
+    def __init__(self, program: StraightLine, orders: Sequence[Sequence[int]]) -> None:
         self._times: dict[int, list[int]] = {}
         now = 0
         for order in orders:

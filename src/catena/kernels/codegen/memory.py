@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from catena.kernels.codegen.assembly import Place
-from catena.kernels.codegen.program import Leaf, Program
+from catena.kernels.codegen.program import Leaf, StraightLine
 
 SCRATCH, NUMBERS, ARRAYS = 0, 1, 2
 """The pointers that places are counted from: memory of our own, constants, and the inputs and outputs after them."""
@@ -36,7 +36,7 @@ class Memory:
 
     def __init__(
         self,
-        program: Program,
+        program: StraightLine,
         names: Sequence[str],
         widths_in: Sequence[int],
         widths_out: Sequence[int],

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from catena.kernels.codegen.assembly import Place
 from catena.kernels.codegen.emit import BINARY, Block, Writer
-from catena.kernels.codegen.program import FUSED, Program
+from catena.kernels.codegen.program import FUSED, StraightLine
 from catena.trace.graph import COMPARISONS
 
 SIGNS = {op: signs for signs, op in FUSED.items()}
@@ -34,7 +34,7 @@ class Portable:
 
     def __init__(
         self,
-        program: Program,
+        program: StraightLine,
         orders: Sequence[Sequence[int]],
         block: Block,
         memory: Mapping[int, Place],

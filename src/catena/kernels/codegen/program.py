@@ -51,7 +51,7 @@ class Call(NamedTuple):
 
 
 @dataclass
-class Program:
+class StraightLine:
     """Values are numbered as they can be computed. ``ops`` is None for leaves, ``args`` are numbers of older values."""
 
     ops: list[str | None] = field(default_factory=list)
@@ -97,7 +97,7 @@ class _Reader:
     """Turns nodes into values with signs."""
 
     def __init__(self) -> None:
-        self.program = Program()
+        self.program = StraightLine()
         self.known: dict[int, tuple[int, int]] = {}
         self._numbers: dict[tuple[float, float], int] = {}
         self._negatives: dict[int, int] = {}
@@ -193,7 +193,7 @@ class _Reader:
         return self._results[call, part]
 
 
-def read(outputs: Sequence[Operand]) -> Program:
+def read(outputs: Sequence[Operand]) -> StraightLine:
     """The program that computes the outputs."""
     reader = _Reader()
     for node in live(outputs):

@@ -1,4 +1,4 @@
-"""Rolled kernels: the loops of a :class:`~catena.trace.recorder.Program` as LLVM IR, for any number of links.
+"""Rolled kernels: the loops of a :class:`~catena.trace.recorder.Recording` as LLVM IR, for any number of links.
 
 Memory is ``fields[link + 1][slot][lane]``, the base first. What differs between mechanisms is read from ``context``
 (:mod:`catena.kernels.codegen.context`).
@@ -16,14 +16,14 @@ from catena.kernels.codegen.emit import Block, Lanes, Writer
 from catena.kernels.codegen.entries import batch_function, single_function
 from catena.kernels.machine.target import Target
 from catena.trace.graph import LEAF, live
-from catena.trace.recorder import BASE, CARRY, CONST, PARENT, SELF, Body, Loop, Program, Slot
+from catena.trace.recorder import BASE, CARRY, CONST, PARENT, SELF, Body, Loop, Recording, Slot
 
 CARRIED_TWICE = 8
 """So many numbers may go from link to link for two samples in turn; of more, there are not enough registers."""
 
 
 def rolled_ir(
-    program: Program,
+    program: Recording,
     inputs: Mapping[str, Kind],
     outputs: Mapping[str, Kind],
     layout: Layout,
@@ -74,7 +74,7 @@ class _Sweeps:
 
     def __init__(
         self,
-        program: Program,
+        program: Recording,
         inputs: Mapping[str, Kind],
         outputs: Mapping[str, Kind],
         layout: Layout,

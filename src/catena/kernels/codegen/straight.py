@@ -14,7 +14,7 @@ from catena.kernels.codegen.entries import SINGLE, pointers
 from catena.kernels.codegen.loops import copy
 from catena.kernels.codegen.memory import Memory
 from catena.kernels.codegen.portable import Portable
-from catena.kernels.codegen.program import Program
+from catena.kernels.codegen.program import StraightLine
 from catena.kernels.machine.target import Target
 
 POINTERS = 8
@@ -25,7 +25,7 @@ POINTERS = 8
 class Task:
     """What is to be computed, from inputs of given widths to outputs of given widths, and on what."""
 
-    program: Program
+    program: StraightLine
     stages: Sequence[Sequence[int]]
     names: Sequence[str]
     inputs: Sequence[int]

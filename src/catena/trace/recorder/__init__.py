@@ -1,9 +1,9 @@
-"""Symbolic links: an algorithm that sweeps over them leaves loops behind instead of one long expression.
+"""Links that stand for many: an algorithm that sweeps over them leaves loops behind instead of one long expression.
 
-There is one symbolic link for each joint type of the mechanism. A sweep runs the body once for each of them; reading
-``V[k.parent]`` gives leaves that a kernel will load, writing gives stores, and when the generator is resumed the body
-is complete. The algorithm is run twice: the first run only finds out which fields are accumulated at the parent
-(``P[k.parent] += …``) and where.
+There is one of them for each joint type of the mechanism. A sweep runs the body once for each; reading ``V[k.parent]``
+gives leaves that a kernel will load, writing gives stores, and when the generator is resumed the body is complete. The
+algorithm is run twice: the first run only finds out which fields are accumulated at the parent (``P[k.parent] += …``)
+and where.
 
 After its last sweep an algorithm may read fields at the base, compute with them, and write fields at the base: the
 *epilogue*, straight-line code after the last loop.
@@ -23,7 +23,7 @@ from catena.trace.recorder.recording import (
     Body,
     LinkClass,
     Loop,
-    Program,
+    Recording,
     Slot,
     classify,
 )
@@ -39,7 +39,7 @@ __all__ = [
     "InputField",
     "LinkClass",
     "Loop",
-    "Program",
+    "Recording",
     "RolledLinks",
     "Slot",
     "classify",

@@ -1,4 +1,4 @@
-"""Symbolic links to sweep over, and fields that turn reading and writing into loads and stores."""
+"""Links that stand for many to sweep over, and fields that turn reading and writing into loads and stores."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ from catena.trace.graph import LEAF, Expr, Graph, Operand, live
 from catena.trace.recorder.recording import BASE, CARRY, CONST, PARENT, SELF, Body, LinkClass, Loop, Slot
 
 
-class SymbolicParent:
+class ItsParent:
     """The parent of the link at hand."""
 
     where = PARENT
 
 
-class SymbolicBase:
+class TheBase:
     """The base: its values are numbers known before the loops start, and after them what links have added to those."""
 
     where = BASE
 
 
-class SymbolicLink(Link):
+class AnyLink(Link):
     """Any link of one class."""
 
     where = SELF
@@ -37,7 +37,7 @@ class SymbolicLink(Link):
         constants: dict[str, Scalar] = dict(of.shared)
         constants.update({name: graph._leaf(LEAF, (CONST, name)) for name in of.varying})
         super().__init__(of.kind, constants, Dofs([constants[f"A{i}"] for i in range(of.kind.nv)]))
-        self.number, self.parent = number, SymbolicParent()
+        self.number, self.parent = number, ItsParent()
         self.solid, self.on_solid = of.solid, of.on_solid
 
 
@@ -153,7 +153,7 @@ class RolledField:
         places = zip(*values, strict=True)
         return [x[0] if all(not isinstance(y, Expr) and y == x[0] for y in x) else None for x in places]
 
-    def _at_self(self, link: SymbolicLink) -> Any:
+    def _at_self(self, link: AnyLink) -> Any:
         links, template = self.links, self.templates[link.number]
         known = self.known[link.number]
         scalars = [x if x is not None else y for x, y in zip(known, self._load(SELF, template), strict=True)]
@@ -164,7 +164,7 @@ class RolledField:
             links.pending[self.name, SELF] = value
         return value
 
-    def _own(self, link: SymbolicLink, template: Any) -> Any:
+    def _own(self, link: AnyLink, template: Any) -> Any:
         """The link's own share of a sum, before its child's is added: from constants alone where that is possible."""
         scalars = leaves(template)
         if all(_rematerial(x) for x in scalars):
@@ -187,19 +187,19 @@ class InputField:
     def __init__(self, graph: Graph, array: str, kind: Kind) -> None:
         self.graph, self.array, self.kind = graph, array, kind
 
-    def __getitem__(self, link: SymbolicLink) -> Any:
+    def __getitem__(self, link: AnyLink) -> Any:
         count = self.kind.count(link.kind.nq, link.kind.nv)
         return self.kind.build([self.graph.input(self.array, i) for i in range(count)])
 
 
 class RolledLinks:
-    """One symbolic link for each class of links."""
+    """One link that stands for all of its class, for each class of links."""
 
     def __init__(
         self, classes: Sequence[LinkClass], gravity: Sequence[float], chain: bool, habits: Habits, graph: Graph
     ) -> None:
         self.classes, self.chain, self.habits, self.graph = classes, chain, habits, graph
-        self.base = SymbolicBase()
+        self.base = TheBase()
         self.gravity = Motion(Vec3.zero(), Vec3(*gravity))
         self.found = Habits()
         self.loops: list[Loop] = []
@@ -214,20 +214,20 @@ class RolledLinks:
         self._fields += 1
         return [RolledField(self, f"{name}.{self._fields}") for name in names.split()]
 
-    def base_to_tip(self) -> Iterator[SymbolicLink]:
+    def base_to_tip(self) -> Iterator[AnyLink]:
         """A loop over every link after its parent."""
         return self._sweep(+1)
 
-    def tip_to_base(self) -> Iterator[SymbolicLink]:
+    def tip_to_base(self) -> Iterator[AnyLink]:
         """A loop over every link before its parent."""
         return self._sweep(-1)
 
-    def _sweep(self, direction: int) -> Iterator[SymbolicLink]:
+    def _sweep(self, direction: int) -> Iterator[AnyLink]:
         self.sweep, self.direction = self.sweep + 1, direction
         loop = Loop(direction)
         for number, of in enumerate(self.classes):
             self.pending = {}
-            yield SymbolicLink(number, of, self.graph)
+            yield AnyLink(number, of, self.graph)
             loop.bodies.append(self._body())
         self.pending = {}
         carried = {slot for body in loop.bodies for slot in body.carried}

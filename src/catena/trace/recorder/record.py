@@ -8,8 +8,8 @@ from typing import Any
 from catena.errors import CatenaError
 from catena.scalars import Scalar
 from catena.trace.graph import LEAF, Graph, Operand, live
-from catena.trace.recorder.links import Habits, RolledField, RolledLinks, SymbolicLink
-from catena.trace.recorder.recording import BASE, CARRY, CONST, PARENT, SELF, Body, LinkClass, Loop, Program, Slot
+from catena.trace.recorder.links import AnyLink, Habits, RolledField, RolledLinks
+from catena.trace.recorder.recording import BASE, CARRY, CONST, PARENT, SELF, Body, LinkClass, Loop, Recording, Slot
 
 _END = 1 << 30  # the loop after all loops: whoever asks for the outputs
 
@@ -23,7 +23,7 @@ def record(
     gravity: Sequence[float],
     chain: bool,
     at_base: Collection[str] = (),
-) -> Program:
+) -> Recording:
     """Run an algorithm on symbolic links, twice, and lay out what remains.
 
     `run` gets the links, runs the algorithm and returns its output fields by name, with a function that takes an output
@@ -56,12 +56,12 @@ def _emit_output(links: RolledLinks, name: str, output: RolledField, take: Calla
         links.sweep += 1
         bodies = [Body() for _ in links.classes]
         links.loops.append(Loop(+1, bodies))
-        values = {i: output[SymbolicLink(i, of, links.graph)] for i, of in enumerate(links.classes)}
+        values = {i: output[AnyLink(i, of, links.graph)] for i, of in enumerate(links.classes)}
     for number, body in enumerate(bodies):
         body.stores.update(_stored(name, take(values[number])))
 
 
-def _laid_out(links: RolledLinks, classes: list[LinkClass], epilogue: Body) -> Program:
+def _laid_out(links: RolledLinks, classes: list[LinkClass], epilogue: Body) -> Recording:
     """Take out what nobody needs, give each scalar that must be kept a slot, and list the constants that are read."""
     loops = links.loops
     at_base = _arriving(epilogue)
@@ -90,7 +90,7 @@ def _laid_out(links: RolledLinks, classes: list[LinkClass], epilogue: Body) -> P
     }
     slots = _places(kept, set(base), loads, loops)
     operations = sum(len(live(body.values)) for loop in loops for body in loop.bodies) // len(classes)
-    return Program(classes, loops, slots, base, columns, epilogue, at_base, links.chain, operations)
+    return Recording(classes, loops, slots, base, columns, epilogue, at_base, links.chain, operations)
 
 
 def _arriving(epilogue: Body) -> set[Slot]:

@@ -1,4 +1,4 @@
-"""What is left of an algorithm that ran on symbolic links: loops, their bodies, and the memory of a link."""
+"""What is left of an algorithm that ran on the recorder: loops, their bodies, and the memory of a link."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ class LinkClass:
 
 
 @dataclass
-class Program:
+class Recording:
     """Loops with everything dead taken out, and memory laid out: `slots` tells each scalar's place in that of a link.
 
     `base` is what the base's memory holds at the start, `columns` the constants that each class reads. After the loops
@@ -89,7 +89,7 @@ class Program:
         """How many numbers each link, and the base, keeps in memory."""
         return 1 + max(self.slots.values(), default=-1)
 
-    def fused(self) -> Program:
+    def fused(self) -> Recording:
         """The same with multiply-adds, each of them within one turn of a loop."""
         return replace(self, loops=[replace(x, bodies=[body.fused() for body in x.bodies]) for x in self.loops])
 

@@ -11,10 +11,10 @@ from catena.functions.function import Function, kind
 from catena.model.lowering.lowered import Lowered
 from catena.trace.recorder.links import InputField, RolledLinks
 from catena.trace.recorder.record import record
-from catena.trace.recorder.recording import LinkClass, Program
+from catena.trace.recorder.recording import LinkClass, Recording
 
 
-def recorded(lowered: Lowered, classes: Sequence[LinkClass], function: Function, given: Mapping[str, str]) -> Program:
+def recorded(lowered: Lowered, classes: Sequence[LinkClass], function: Function, given: Mapping[str, str]) -> Recording:
     """The loops of a function for a mechanism with these classes of links, with the inputs that are given."""
     chain = bool(np.array_equal(lowered.parent, np.arange(-1, lowered.n - 1)))
     at_base = [name for name, k in function.outputs.items() if kind(k).per == "robot"]
