@@ -23,8 +23,9 @@ def load(path_or_text: Source, base: Base = "fixed", *, package_roots: Iterable[
 
     `path_or_text` is a path, or the text itself: bytes, or a string that starts with "<". With `base="floating"` the
     root link moves freely, by a joint "root_joint" that comes first; an MJCF file that has a free joint already is left
-    as it is. `package_roots` are directories in which `package://` meshes may be found when somebody draws the robot;
-    nothing but the file itself is opened here (MJCF: and what MuJoCo's compiler includes).
+    as it is. `package_roots` are directories in which meshes may be found that do not lie beside the file. Of URDF
+    nothing but the file itself is opened here; of MJCF also the files it includes and the meshes that bodies get their
+    mass from, all inside the file's folder (meshes: or near it) or `package_roots`.
 
     Links are ordered base to tip, depth first, in the order of the file's joints. Links on fixed joints become part of
     their parents and stay as frames. What is odd but usable is kept in `robot.warnings`, and each message is given once
@@ -48,7 +49,7 @@ def load_document(document: Document, base: Base, package_roots: Iterable[str | 
         if tag == "robot":
             return _load_urdf(document, base, tuple(os.path.abspath(root) for root in roots))
         if tag in ("mujoco", "mujocoinclude"):
-            return _load_mjcf(document, base)
+            return _load_mjcf(document, base, tuple(os.path.abspath(root) for root in roots))
     except LoadError:
         raise
     except ModelError as error:
@@ -64,10 +65,10 @@ def _load_urdf(document: Document, base: Base, roots: tuple[str, ...]) -> Robot:
     return Robot(assemble(parts.links, parts.joints, name=parts.name, base=base, warnings=parts.warnings, strict=False))
 
 
-def _load_mjcf(document: Document, base: Base) -> Robot:
+def _load_mjcf(document: Document, base: Base, roots: tuple[str, ...]) -> Robot:
     from catena.model.readers.mjcf import read_mjcf
 
-    parts = read_mjcf(document, floating=base == "floating")
+    parts = read_mjcf(document, floating=base == "floating", roots=roots)
     return Robot(
         assemble(
             parts.links,

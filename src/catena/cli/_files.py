@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import sys
 
-from catena.model.readers.xml import MAX_BYTES, Document, open_document
+from catena.model.readers.files import MAX_BYTES
+from catena.model.readers.xml import Document, open_document
 
 
 def read_document(file: str) -> Document:

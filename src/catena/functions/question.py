@@ -53,8 +53,16 @@ class Answering:
     _own: tuple[Array | None, ...]
     _own_names: ClassVar[Mapping[str, int]] = {}
     """The arrays that go into kernels without being arguments, by name: their places in `_own`."""
-    _dtype: Any = np.float64
-    _kernel_shape: str | None = None
+
+    @property
+    def _dtype(self) -> Any:
+        """What it computes in where a question has no such option."""
+        return np.float64
+
+    @property
+    def _kernel_shape(self) -> str | None:
+        """The shape of kernels where a question has no such option."""
+        return None
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)

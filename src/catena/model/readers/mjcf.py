@@ -14,16 +14,21 @@ from __future__ import annotations
 
 import math
 import os
+import threading
 import warnings
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from catena.errors import UnsupportedError
+from catena.errors import LoadError, ModelError, UnsupportedError
 from catena.model.parts import JointPart, LinkPart
 from catena.model.readers.meshes import MeshReference
-from catena.model.readers.xml import Document
+from catena.model.readers.mjcf_source import Source, mjcf_source
+from catena.model.readers.xml import LARGEST, Document
 
 Array = npt.NDArray[np.float64]
 
@@ -38,36 +43,50 @@ _LEFT_OUT = {
 }
 
 
-def compile_mjcf(document: Document) -> tuple[Any, list[str]]:
-    """MuJoCo's MjModel of the document, and what its compiler warned about. Raises LoadError with MuJoCo's reason."""
+_lock = threading.RLock()  # MuJoCo has one place for the function that hears its warnings
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(before=_lock.acquire, after_in_parent=_lock.release, after_in_child=_lock.release)
+
+
+def compile_mjcf(source: Source) -> tuple[Any, list[str]]:
+    """MuJoCo's MjModel of the source, and what its compiler warned about. Raises LoadError with MuJoCo's reason."""
+    document = source.document
     try:
         import mujoco
     except ImportError:
         raise UnsupportedError(f'{document.source}: reading MJCF takes MuJoCo: pip install "catena[mjcf]"') from None
     try:
-        with warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("always")
-            if document.path is not None:
-                spec = mujoco.MjSpec.from_file(os.fspath(document.path))
-            else:
-                spec = mujoco.MjSpec.from_string(document.data.decode("utf-8-sig"))
-            model = spec.compile()
-    except UnicodeDecodeError:
-        raise document.error("MJCF text must be UTF-8") from None
-    except (ValueError, mujoco.FatalError, mujoco.UnexpectedError) as error:
-        raise document.error(f"MuJoCo cannot compile it: {' '.join(str(error).split())}") from None
-    return model, [str(warning.message) for warning in caught]
+        with _warnings_of(mujoco) as said:
+            model = mujoco.MjModel.from_xml_string(source.text, source.assets)
+    except (ValueError, RuntimeError, MemoryError, mujoco.FatalError, mujoco.UnexpectedError) as error:
+        raise document.error(f"MuJoCo cannot compile it: {source.explained(str(error))}") from None
+    return model, list(dict.fromkeys(map(source.explained, said)))
+
+
+@contextmanager
+def _warnings_of(mujoco: Any) -> Iterator[list[str]]:
+    """What MuJoCo warns about in the meantime, which it would otherwise print, and write to a file where it stands."""
+    said: list[str] = []
+    with _lock, warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        before = mujoco.get_mju_user_warning()
+        mujoco.set_mju_user_warning(said.append)
+        try:
+            yield said
+        finally:
+            mujoco.set_mju_user_warning(before)
 
 
 class MjcfParts:
     """The parts of one compiled MJCF model: `name`, `links`, `joints`, `gravity`, `warnings` about what is left out.
 
     With `floating`, a lone root body without joints gets a free one, as if the file had a <freejoint/>;
-    `has_free_base` says whether the root moves freely, by the file's word or by this.
+    `has_free_base` says whether the root moves freely, by the file's word or by this. `paths` are those of mesh files
+    by the names MuJoCo has for them. Numbers that are not finite, or too large to reckon with, are a ModelError.
     """
 
-    def __init__(self, model: Any, *, floating: bool = False) -> None:
-        self.model = model
+    def __init__(self, model: Any, *, floating: bool = False, paths: Mapping[str, str] = MappingProxyType({})) -> None:
+        self.model, self._paths = model, paths
         roots = [body for body in range(1, model.nbody) if model.body_parentid[body] == 0]
         self.has_free_base = bool(np.any(model.jnt_type == FREE))
         self._freed = -1
@@ -77,6 +96,7 @@ class MjcfParts:
         self._bodies = ["world"] + [self._name(model.body(i).name, f"body{i}") for i in range(1, model.nbody)]
         self._joints = [self._name(model.joint(i).name, f"joint{i}", "joint ") for i in range(model.njnt)]
         self.name = model.names[: model.names.index(b"\0")].decode(errors="replace") or "robot"
+        _check_numbers(model, self._bodies, self._joints)
         self.gravity = _gravity(model)
         self.warnings = _left_out(model)
         self.links: list[LinkPart] = [LinkPart("world")]
@@ -155,6 +175,7 @@ class MjcfParts:
                 continue
             start = int(model.mesh_pathadr[mesh])
             path = model.paths[start : model.paths.index(b"\0", start)].decode(errors="replace")
+            path = self._paths.get(path, path)
             rotation = rotation_of(model.geom_quat[geom]) @ rotation_of(model.mesh_quat[mesh]).T
             position = model.geom_pos[geom] - rotation @ model.mesh_pos[mesh]
             found.append(
@@ -168,6 +189,31 @@ class MjcfParts:
                 )
             )
         return tuple(found)
+
+
+def _check_numbers(model: Any, bodies: Sequence[str], joints: Sequence[str]) -> None:
+    """Every number that becomes part of a robot is finite and below LARGEST, every quaternion is of length one."""
+    dof_joints = [joints[i] for i in model.dof_jntid]
+    for what, names, prefix, fields in (
+        ("link", bodies, "body_", ("pos", "quat", "ipos", "iquat", "mass", "inertia")),
+        ("joint", joints, "jnt_", ("pos", "axis", "actfrcrange")),
+        ("joint", dof_joints, "dof_", ("damping", "frictionloss", "armature")),
+        ("joint", joints, "", ("ref",)),
+        ("link", [bodies[i] for i in model.geom_bodyid], "geom_", ("pos", "quat")),
+    ):
+        for field in fields:
+            values = model.qpos0[model.jnt_qposadr] if field == "ref" else getattr(model, prefix + field)
+            rows = np.array(values, dtype=float).reshape(len(names), -1 if len(names) else 1)
+            good = (np.abs(rows) <= LARGEST).all(axis=1)
+            expected = f"finite numbers no larger than {LARGEST:g}"
+            if good.all() and field.endswith("quat"):
+                good = np.abs(np.sum(rows * rows, axis=1) - 1.0) < 1e-6
+                expected = "an orientation that is not zero"
+            if not good.all():
+                i = int(np.argmin(good))
+                kind = "body" if what == "link" else "joint"
+                message = f"{kind} {names[i]!r}: expected {expected} in {prefix}{field}, found {rows[i].tolist()}"
+                raise ModelError(f"{message}; correct it", **{what: names[i]})
 
 
 def _per_dof(kind: int, values: Array) -> float | list[float]:
@@ -220,10 +266,15 @@ def _turn_about(axis: Array, angle: float) -> Array:
     return rotation_of([math.cos(angle / 2.0), *half])
 
 
-def read_mjcf(document: Document, *, floating: bool = False) -> MjcfParts:
-    """The parts of an MJCF document; see MjcfParts."""
-    model, said = compile_mjcf(document)
-    parts = MjcfParts(model, floating=floating)
+def read_mjcf(document: Document, *, floating: bool = False, roots: tuple[str, ...] = ()) -> MjcfParts:
+    """The parts of an MJCF document; see MjcfParts. `roots` are folders where its files may lie besides its own."""
+    source = mjcf_source(document, roots)
+    model, said = compile_mjcf(source)
+    try:
+        parts = MjcfParts(model, floating=floating, paths=source.paths)
+    except ModelError as error:
+        tag, name = ("body", error.link) if error.link else ("joint", error.joint)
+        raise LoadError(str(source.error(str(error), tag, name)), link=error.link, joint=error.joint) from None
     parts.warnings[:0] = said
     if not parts.joints:
         parts.warnings.append("the model has no <body>: nothing in it can move")

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import re
-import stat
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
@@ -18,8 +17,8 @@ from sys import float_info
 from xml.parsers import expat
 
 from catena.errors import LoadError
+from catena.model.readers.files import MAX_BYTES, Refused, read_regular, too_large
 
-MAX_BYTES = 256 * 2**20
 MAX_ELEMENTS = 4_000_000
 MAX_ELEMENTS_IN_PART = 100_000
 MAX_DEPTH = 100
@@ -164,7 +163,7 @@ def open_document(source: str | bytes | os.PathLike[str], *, name: str | None = 
     else:
         raise LoadError(f"expected a path, XML text or bytes, not a {type(source).__name__}")
     if len(document.data) > MAX_BYTES:
-        raise document.error(_too_large(len(document.data)))
+        raise document.error(too_large(len(document.data), MAX_BYTES))
     if not document.data.strip():
         raise document.error("is empty; expected URDF or MJCF")
     return document
@@ -183,24 +182,11 @@ def _from_file(source: str | os.PathLike[str], name: str | None) -> Document:
         raise LoadError("expected a path or XML text, got an empty string")
     try:
         path = Path(source)
-        status = path.stat()
-        if stat.S_ISDIR(status.st_mode):
-            raise LoadError(f"{label}: is a directory; give the file in it")
-        if not stat.S_ISREG(status.st_mode):
-            raise LoadError(f"{label}: is not a regular file; read it yourself and pass its content")
-        if status.st_size > MAX_BYTES:
-            raise LoadError(f"{label}: {_too_large(status.st_size)}")
-        with path.open("rb") as file:
-            return Document(file.read(MAX_BYTES + 1), label, path)
+        return Document(read_regular(path), label, path)
     except FileNotFoundError:
         raise LoadError(f"{label}: no such file (XML text would start with '<')") from None
-    except (OSError, ValueError, TypeError) as error:
-        reason = getattr(error, "strerror", None) or str(error)
-        raise LoadError(f"{label}: cannot be read: {reason}") from None
-
-
-def _too_large(size: int) -> str:
-    return f"holds {size / 2**20:,.0f} MiB; at most {MAX_BYTES // 2**20} MiB are read"
+    except (Refused, TypeError) as error:
+        raise LoadError(f"{label}: {error}") from None
 
 
 def root_tag(document: Document) -> str:
@@ -210,13 +196,21 @@ def root_tag(document: Document) -> str:
     raise document.error("holds no element")
 
 
-def elements(document: Document) -> Iterator[Element]:
+def whole(document: Document, *, deepest: int, longest_tag: int) -> Element:
+    """The root element with everything in it; see `elements`."""
+    stream = elements(document, deepest=deepest, longest_tag=longest_tag)
+    root = next(stream)
+    root.children.extend(stream)
+    return root
+
+
+def elements(document: Document, *, deepest: int = MAX_DEPTH, longest_tag: int = MAX_TAG_BYTES) -> Iterator[Element]:
     """The root element (without children), then each of its children when it is complete.
 
-    Memory is bounded by the largest child. Raises LoadError, with the line, for anything that is not well-formed XML,
-    has a document type, or exceeds the caps.
+    Memory is bounded by the largest child. `deepest` caps the depth, `longest_tag` the bytes of one tag. Raises
+    LoadError, with the line, for anything that is not well-formed XML, has a document type, or exceeds the caps.
     """
-    reader = _Reader(document)
+    reader = _Reader(document, deepest, longest_tag)
     view = memoryview(document.data)
     for start in range(0, len(view), _CHUNK):
         end = min(start + _CHUNK, len(view))
@@ -227,8 +221,9 @@ def elements(document: Document) -> Iterator[Element]:
 class _Reader:
     """A parser that lists what starts (an Element) and ends (a name), and the stack of elements open so far."""
 
-    def __init__(self, document: Document) -> None:
+    def __init__(self, document: Document, deepest: int, longest_tag: int) -> None:
         self.document = document
+        self.deepest, self.longest_tag = deepest, longest_tag
         self.events: list[Element | str] = []
         self.parser = parser = expat.ParserCreate(document.encoding)
         parser.XmlDeclHandler = self.declaration
@@ -242,8 +237,8 @@ class _Reader:
     def feed(self, data: bytes, consumed: int, last: bool = False) -> Iterator[Element]:
         """Parses `data`, which ends at byte `consumed` of the document; yields what it completed before any error."""
         failure = self.parse(data, last)
-        if failure is None and consumed - self.parser.CurrentByteIndex > MAX_TAG_BYTES + _CHUNK:
-            failure = self.error(f"a single tag or comment is longer than {MAX_TAG_BYTES // 2**20} MiB")
+        if failure is None and consumed - self.parser.CurrentByteIndex > self.longest_tag + _CHUNK:
+            failure = self.error(f"a single tag or comment is longer than {self.longest_tag // 2**20} MiB")
         yield from self.completed()
         if failure is not None:
             raise failure
@@ -265,7 +260,7 @@ class _Reader:
                 self.most = min(MAX_ELEMENTS, self.count + MAX_ELEMENTS_IN_PART)
             else:
                 yield event
-            if self.count > self.most or depth >= MAX_DEPTH:
+            if self.count > self.most or depth >= self.deepest:
                 raise self.document.error(self.too_much(depth), event.line)
             stack.append(event)
         self.events.clear()
@@ -299,8 +294,8 @@ class _Reader:
 
     def too_much(self, depth: int) -> str:
         """Which cap is exceeded by an element at this depth."""
-        if depth >= MAX_DEPTH:
-            return f"elements are nested more than {MAX_DEPTH} deep"
+        if depth >= self.deepest:
+            return f"elements are nested more than {self.deepest} deep"
         if self.count > MAX_ELEMENTS:
             return f"holds more than {MAX_ELEMENTS:,} elements"
         return f"one <{shorten(self.open[1].tag)}> holds more than {MAX_ELEMENTS_IN_PART:,} elements"
