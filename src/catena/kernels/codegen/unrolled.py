@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from catena.kernels.codegen.elementary import HELPERS_IR, elementary_ir
+from catena.kernels.codegen.elementwise import elementwise_ir, is_elementwise
 from catena.kernels.codegen.program import read
 from catena.kernels.codegen.straight import Single, Straight, Task
 from catena.kernels.codegen.streaming import METADATA
@@ -21,6 +22,8 @@ def unrolled_ir(
     inputs: Mapping[str, int], outputs: Mapping[str, Sequence[Operand]], *, dtype: Any, target: Target
 ) -> str:
     """The module: entry points ``batch`` and ``single`` as :mod:`catena.kernels.call.runtime` knows them."""
+    if is_elementwise(inputs, outputs):
+        return elementwise_ir(inputs, outputs, dtype=dtype, target=target)
     flat = [x for values in outputs.values() for x in values]
     program = read(fuse(flat) if target.has_fma else flat)
     stages, widths = program.stages(), [len(values) for values in outputs.values()]
