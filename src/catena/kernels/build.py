@@ -114,22 +114,14 @@ def _context(
     """The table that :mod:`catena.kernels.codegen.rolled` describes."""
     row = max(len(c) for c in columns)
     constants = np.zeros((lowered.n, row), dtype)
-    for number, (of, names) in enumerate(zip(classes, columns, strict=True)):
+    for number, names in enumerate(columns):
         rows = slice(None) if len(classes) == 1 else np.flatnonzero(which == number)
         for j, name in enumerate(names):
-            constants[rows, j] = _column(lowered, of.kind.nv, name)[rows]
+            column = lowered.constants[name] if name in lowered.constants else lowered.of_joint(name)
+            constants[rows, j] = column[rows]
     tables = [constants, _int64(lowered.parent), which, _int64(lowered.q_start), _int64(lowered.v_start)]
     return [*tables, lowered.n, int(lowered.q_start[-1]), int(lowered.v_start[-1])]
 
 
 def _int64(x: np.ndarray) -> np.ndarray:
     return np.ascontiguousarray(x, dtype=np.int64)
-
-
-def _column(lowered: Lowered, nv: int, name: str) -> np.ndarray:
-    """A column of constants; A0, A1, … are the armatures of a joint's degrees of freedom."""
-    if name in lowered.constants:
-        return lowered.constants[name]
-    last = len(lowered.armature) - 1
-    column: np.ndarray = lowered.armature[np.minimum(lowered.v_start[:-1] + int(name[1:]), last)]
-    return column

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from catena.functions.function import Kind
+from catena.model.lowering.lowered import OF_JOINT
 from catena.scalars import Scalar
 from catena.spatial import Dofs, Motion, Vec3
 from catena.spatial.leaves import leaves, rebuilt
@@ -35,7 +36,8 @@ class SymbolicLink(Link):
     def __init__(self, number: int, of: LinkClass, graph: Graph) -> None:
         constants: dict[str, Scalar] = dict(of.shared)
         constants.update({name: graph._leaf(LEAF, (CONST, name)) for name in of.varying})
-        super().__init__(of.kind, constants, Dofs([constants[f"A{i}"] for i in range(of.kind.nv)]))
+        dofs = [Dofs([constants[f"{letter}{i}"] for i in range(of.kind.nv)]) for letter in OF_JOINT]
+        super().__init__(of.kind, constants, *dofs)
         self.number, self.parent = number, SymbolicParent()
         self.solid, self.on_solid = of.solid, of.on_solid
 
