@@ -17,9 +17,9 @@ import numpy.typing as npt
 from scipy.linalg import expm
 
 from catena.errors import ShapeError, UnsupportedError
-from catena.model.lie import pose_exp
 from catena.scalars import Scalar
 from catena.spatial import Mat3, Vec3
+from catena.spatial.quaternion import pose_exp
 from catena.trace.derivatives import gradient
 from catena.trace.graph import Expr, Graph, Operand
 from catena.trace.interpret import values
@@ -96,8 +96,9 @@ def exponential_jacobian(omega: npt.ArrayLike) -> Array:
     The rotation is exp(w̃); J is singular at |w| = 2π, 4π and so on.
     """
     w = -_last("omega", omega, 3)
-    columns = [pose_exp(w, np.broadcast_to(unit, w.shape))[1] for unit in np.eye(3)]
-    return np.stack(columns, axis=-1)
+    turn, zeros = Vec3(*np.moveaxis(w, -1, 0)), np.zeros(w.shape[:-1])
+    columns = [pose_exp(turn, Vec3(*[zeros + x for x in unit]))[1] for unit in np.eye(3)]
+    return np.stack([np.stack([*column], axis=-1) for column in columns], axis=-1)
 
 
 def motion_exponential_jacobian(twist: npt.ArrayLike) -> Array:

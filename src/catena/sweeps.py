@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Protocol
 
 from catena.model.joints import JOINT_TYPES, JointType, Screw
-from catena.model.lowering.lowered import Lowered
+from catena.model.lowering.lowered import OF_JOINT, Lowered
 from catena.scalars import Scalar, arctan2, sqrt
 from catena.spatial import Axes, Dofs, Mat3, Motion, RigidInertia, ShiftAlong, Sym3, Transform, Turn, TurnAbout, Vec3
 
@@ -27,8 +27,17 @@ class Link:
     on_solid: bool
     """Whether the parent's has; True on the base where the link's own has."""
 
-    def __init__(self, kind: type[JointType], constants: Mapping[str, Scalar], armature: Dofs) -> None:
-        self.kind, self.constants, self.armature = kind, constants, armature
+    armature: Dofs
+    """Rotor inertia of each degree of freedom."""
+    damping: Dofs
+    """Torque per speed that each degree of freedom loses."""
+    friction: Dofs
+    """Torque that each degree of freedom loses to dry friction when it moves."""
+
+    def __init__(self, kind: type[JointType], constants: Mapping[str, Scalar], *of_joint: Dofs) -> None:
+        """`of_joint` are Dofs in the order of :data:`~catena.model.lowering.lowered.OF_JOINT`."""
+        self.kind, self.constants = kind, constants
+        self.armature, self.damping, self.friction = of_joint
 
     def _get(self, *names: str) -> list[Scalar]:
         return [self.constants[name] for name in names]
@@ -104,9 +113,9 @@ class RealLink(Link):
     """A link of a given mechanism, with its number."""
 
     def __init__(
-        self, index: int, v_start: int, kind: type[JointType], constants: Mapping[str, Scalar], armature: Dofs
+        self, index: int, v_start: int, kind: type[JointType], constants: Mapping[str, Scalar], *of_joint: Dofs
     ) -> None:
-        super().__init__(kind, constants, armature)
+        super().__init__(kind, constants, *of_joint)
         self.index, self.v_start = index, v_start
 
 
@@ -139,7 +148,7 @@ class RealLinks:
         self.gravity = Motion(Vec3.zero(), Vec3(*[number(g) for g in lowered.gravity.tolist()]))
         self._links: list[RealLink] = []
         columns = {name: column.tolist() for name, column in lowered.constants.items()}
-        armature = lowered.armature.tolist()
+        of_joint = [getattr(lowered, name).tolist() for name in OF_JOINT.values()]
         solid, on_solid = lowered.solid.tolist(), lowered.on_solid.tolist()
         for i, (parent, code) in enumerate(zip(lowered.parent.tolist(), lowered.kind.tolist(), strict=True)):
             constants = {name: number(column[i]) for name, column in columns.items()}
@@ -147,7 +156,8 @@ class RealLinks:
                 _sharpen(constants)
             kind = JOINT_TYPES[code]
             start = int(lowered.v_start[i])
-            link = RealLink(i, start, kind, constants, Dofs([number(x) for x in armature[start : start + kind.nv]]))
+            dofs = [Dofs([number(x) for x in column[start : start + kind.nv]]) for column in of_joint]
+            link = RealLink(i, start, kind, constants, *dofs)
             link.parent = self._links[parent] if parent >= 0 else self.base
             link.solid, link.on_solid = solid[i], on_solid[i]
             self._links.append(link)

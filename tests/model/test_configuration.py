@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import catena
+from catena.model.configuration import on_arrays
 from catena.model.joints import BY_NAME
 
 
@@ -21,8 +22,8 @@ def test_every_joint_goes_by_its_type(robot: catena.Robot, rng: np.random.Genera
     assert {joint.type for joint in robot.joints} == set(BY_NAME) - {"fixed"}
     for joint in robot.joints:
         kind, at, speed = BY_NAME[joint.type], joint.q_slice, joint.v_slice
-        np.testing.assert_allclose(q1[at], kind.integrate(q[at], dv[speed]), rtol=1e-14)
-        np.testing.assert_allclose(back[speed], kind.difference(q[at], q1[at]), atol=1e-14)
+        np.testing.assert_allclose(q1[at], on_arrays(kind.integrate, q[at], dv[speed]), rtol=1e-14)
+        np.testing.assert_allclose(back[speed], on_arrays(kind.difference, q[at], q1[at]), atol=1e-14)
         np.testing.assert_array_equal(neutral[at], kind.neutral())
 
 

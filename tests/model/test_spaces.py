@@ -10,7 +10,10 @@ from hypothesis.extra.numpy import arrays
 from tests.helpers import joint_motion
 
 from catena.model import lie
+from catena.model.configuration import on_arrays
 from catena.model.joints import BY_NAME, JointType
+from catena.spatial import Vec3
+from catena.spatial.quaternion import pose_exp, quaternion_exp
 
 MOVING = [kind for name, kind in BY_NAME.items() if name != "fixed"]
 numbers = st.floats(-3.0, 3.0)
@@ -22,6 +25,18 @@ def matrix(kind: type[JointType], q: np.ndarray, pitch: float = 0.2) -> np.ndarr
     motion = np.eye(4)
     motion[:3, :3], motion[:3, 3] = joint_motion(kind.name, q, pitch)
     return motion
+
+
+def integrate(kind: type[JointType], q: np.ndarray, dv: np.ndarray) -> np.ndarray:
+    return on_arrays(kind.integrate, np.asarray(q), np.asarray(dv))
+
+
+def difference(kind: type[JointType], q0: np.ndarray, q1: np.ndarray) -> np.ndarray:
+    return on_arrays(kind.difference, np.asarray(q0), np.asarray(q1))
+
+
+def normalize(kind: type[JointType], q: np.ndarray) -> np.ndarray:
+    return on_arrays(kind.normalize, np.asarray(q))
 
 
 def some_q(kind: type[JointType], rng: np.random.Generator, *shape: int) -> np.ndarray:
@@ -36,7 +51,7 @@ def test_difference_undoes_integrate(kind: type[JointType], data: st.DataObject)
     q = some_q(kind, np.random.default_rng(data.draw(st.integers(0, 99))))
     scale = data.draw(st.sampled_from([1.0, 0.3, 1e-3, 1e-8, 0.0]))
     dv = scale * data.draw(arrays(float, kind.nv, elements=st.floats(-1.7, 1.7)))  # turns below π
-    np.testing.assert_allclose(kind.difference(q, kind.integrate(q, dv)), dv, atol=2e-14)
+    np.testing.assert_allclose(difference(kind, q, integrate(kind, q, dv)), dv, atol=2e-14)
 
 
 @each_kind
@@ -45,7 +60,7 @@ def test_difference_undoes_integrate(kind: type[JointType], data: st.DataObject)
 def test_integrate_undoes_difference(kind: type[JointType], seed: int) -> None:
     rng = np.random.default_rng(seed)
     q0, q1 = some_q(kind, rng), some_q(kind, rng)
-    reached = kind.integrate(q0, kind.difference(q0, q1))
+    reached = integrate(kind, q0, difference(kind, q0, q1))
     np.testing.assert_allclose(matrix(kind, reached), matrix(kind, q1), atol=1e-13)
 
 
@@ -54,8 +69,8 @@ def test_many_small_steps_make_a_large_one(kind: type[JointType], rng: np.random
     q, dv = some_q(kind, rng), rng.uniform(-2, 2, kind.nv)
     end = q
     for _ in range(64):
-        end = kind.integrate(end, dv / 64)
-    np.testing.assert_allclose(matrix(kind, end), matrix(kind, kind.integrate(q, dv)), atol=1e-12)
+        end = integrate(kind, end, dv / 64)
+    np.testing.assert_allclose(matrix(kind, end), matrix(kind, integrate(kind, q, dv)), atol=1e-12)
 
 
 @each_kind
@@ -64,7 +79,7 @@ def test_speeds_are_those_of_the_motion_axes(kind: type[JointType], rng: np.rand
     from catena.spatial import Dofs
 
     q, v, h, pitch = some_q(kind, rng), rng.uniform(-1, 1, kind.nv), 1e-5, 0.2
-    rate = (matrix(kind, kind.integrate(q, h * v)) - matrix(kind, kind.integrate(q, -h * v))) / (2 * h)
+    rate = (matrix(kind, integrate(kind, q, h * v)) - matrix(kind, integrate(kind, q, -h * v))) / (2 * h)
     body = np.linalg.solve(matrix(kind, q), rate)
     twist = kind.axes(Dofs(q.tolist()), pitch).T @ Dofs(v.tolist())
     seen = [body[2, 1], body[0, 2], body[1, 0], *body[:3, 3]]
@@ -74,18 +89,18 @@ def test_speeds_are_those_of_the_motion_axes(kind: type[JointType], rng: np.rand
 @each_kind
 def test_everything_broadcasts(kind: type[JointType], rng: np.random.Generator) -> None:
     q, dv = some_q(kind, rng, 4, 1, 3), rng.uniform(-1, 1, (5, 3, kind.nv))
-    moved = kind.integrate(q, dv)
+    moved = integrate(kind, q, dv)
     assert moved.shape == (4, 5, 3, kind.nq)
-    np.testing.assert_array_equal(moved[2, 4, 1], kind.integrate(q[2, 0, 1], dv[4, 1]))
-    back = kind.difference(q, moved)
+    np.testing.assert_array_equal(moved[2, 4, 1], integrate(kind, q[2, 0, 1], dv[4, 1]))
+    back = difference(kind, q, moved)
     assert back.shape == (4, 5, 3, kind.nv)
-    np.testing.assert_array_equal(back[2, 4, 1], kind.difference(q[2, 0, 1], moved[2, 4, 1]))
+    np.testing.assert_array_equal(back[2, 4, 1], difference(kind, q[2, 0, 1], moved[2, 4, 1]))
 
 
 @each_kind
 def test_neutral_does_nothing(kind: type[JointType]) -> None:
     np.testing.assert_array_equal(matrix(kind, kind.neutral()), np.eye(4))
-    np.testing.assert_array_equal(kind.difference(kind.neutral(), kind.neutral()), np.zeros(kind.nv))
+    np.testing.assert_array_equal(difference(kind, kind.neutral(), kind.neutral()), np.zeros(kind.nv))
 
 
 @each_kind
@@ -118,9 +133,9 @@ def test_a_quaternion_of_any_length_is_a_rotation(rng: np.random.Generator) -> N
     kind = BY_NAME["spherical"]
     q, dv = some_q(kind, rng), rng.uniform(-1, 1, 3)
     for length in (1e-200, 3.0, 1e200):
-        np.testing.assert_allclose(kind.integrate(length * q, dv), kind.integrate(q, dv), atol=1e-15)
-        np.testing.assert_allclose(kind.normalize(length * q), q, atol=1e-15)
-    assert np.isnan(kind.normalize(np.zeros(4))).all()
+        np.testing.assert_allclose(integrate(kind, length * q, dv), integrate(kind, q, dv), atol=1e-15)
+        np.testing.assert_allclose(normalize(kind, length * q), q, atol=1e-15)
+    assert np.isnan(normalize(kind, np.zeros(4))).all()
 
 
 def test_nan_stays_in_its_sample(rng: np.random.Generator) -> None:
@@ -128,7 +143,7 @@ def test_nan_stays_in_its_sample(rng: np.random.Generator) -> None:
     q, dv = some_q(kind, rng, 3), rng.uniform(-1, 1, (3, 6))
     bad = q.copy()
     bad[1] = np.nan
-    np.testing.assert_array_equal(kind.integrate(bad, dv)[[0, 2]], kind.integrate(q, dv)[[0, 2]])
+    np.testing.assert_array_equal(integrate(kind, bad, dv)[[0, 2]], integrate(kind, q, dv)[[0, 2]])
 
 
 @settings(deadline=None)
@@ -140,9 +155,9 @@ def test_exponentials_agree_with_the_matrix_exponential(omega: np.ndarray, scale
     generator = np.zeros((4, 4))
     generator[:3, :3] = np.array([[0, -omega[2], omega[1]], [omega[2], 0, -omega[0]], [-omega[1], omega[0], 0]])
     generator[:3, 3] = velocity
-    quaternion, position = lie.pose_exp(omega, velocity)
-    np.testing.assert_allclose(lie.rotation_matrix(quaternion), expm(generator)[:3, :3], atol=2e-14)
-    np.testing.assert_allclose(position, expm(generator)[:3, 3], atol=2e-14)
+    quaternion, position = pose_exp(Vec3(*omega.tolist()), Vec3(*velocity.tolist()))
+    np.testing.assert_allclose(lie.rotation_matrix(np.array([*quaternion])), expm(generator)[:3, :3], atol=2e-14)
+    np.testing.assert_allclose([*position], expm(generator)[:3, 3], atol=2e-14)
 
 
 @pytest.mark.parametrize("axis", "xyz")
@@ -151,6 +166,5 @@ def test_quarter_turns_are_exact(axis: str) -> None:
     assert set(np.unique(turns)) == {-1.0, 0.0, 1.0}
     np.testing.assert_array_equal(turns @ np.swapaxes(turns, -1, -2), np.broadcast_to(np.eye(3), (9, 3, 3)))
     angle = 0.7
-    np.testing.assert_allclose(
-        lie.turn_about(axis, angle), lie.rotation_matrix(lie.quaternion_exp(angle * np.eye(3)["xyz".index(axis)]))
-    )
+    turn = np.array([*quaternion_exp(Vec3(*(angle * np.eye(3)["xyz".index(axis)])))])
+    np.testing.assert_allclose(lie.turn_about(axis, angle), lie.rotation_matrix(turn))

@@ -10,7 +10,7 @@
     read      numbered values: codegen.program
     order     stages between calls of functions
     allocate  memory and registers: straight     by LLVM
-    emit      codegen.unrolled                   codegen.rolled
+    emit      codegen.unrolled, or elementwise   codegen.rolled
     compile   LLVM makes an object file, which the disk cache keeps: machine.compile
     check     against the graph: selfcheck
     load      machine.compile                    and what it reads of the mechanism: codegen.context
@@ -29,6 +29,7 @@ from catena.functions.function import Function, Kind, dense_shape, is_dense, kin
 from catena.functions.linkwise import lowered_for, trace
 from catena.kernels.call.kernel import Kernel
 from catena.kernels.codegen.context import Context, context_of, layout_of
+from catena.kernels.codegen.elementwise import elementwise_ir, is_elementwise
 from catena.kernels.codegen.program import read
 from catena.kernels.codegen.rolled import rolled_ir
 from catena.kernels.codegen.straight import Single, Task
@@ -69,6 +70,8 @@ def unrolled_ir(
     inputs: Mapping[str, int], outputs: Mapping[str, Sequence[Operand]], *, dtype: Any, target: Target
 ) -> str:
     """The passes from expressions of the outputs, and widths of the inputs, to a module for a target."""
+    if is_elementwise(inputs, outputs):
+        return elementwise_ir(inputs, outputs, dtype=dtype, target=target)
     wanted = [x for values in outputs.values() for x in values]
     fused = fuse(wanted) if target.has_fma else wanted
     program = read(fused)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,6 +11,7 @@ import numpy.typing as npt
 from catena.errors import ShapeError
 from catena.model.joints import JOINT_TYPES, JointType
 from catena.model.tree import Tree
+from catena.spatial import Dofs
 
 Array = npt.NDArray[Any]
 
@@ -61,7 +62,7 @@ class Configurations:
             return np.asarray(q + dv)
         result = np.empty((*np.broadcast_shapes(q.shape[:-1], dv.shape[:-1]), self.tree.nq), np.result_type(q, dv))
         for group in self.groups:
-            result[..., group.q] = group.type.integrate(q[..., group.q], dv[..., group.v])
+            result[..., group.q] = on_arrays(group.type.integrate, q[..., group.q], dv[..., group.v])
         return result
 
     def difference(self, q0: npt.ArrayLike, q1: npt.ArrayLike) -> Array:
@@ -72,7 +73,7 @@ class Configurations:
             return np.asarray(q1 - q0)
         result = np.empty((*np.broadcast_shapes(q0.shape[:-1], q1.shape[:-1]), self.tree.nv), np.result_type(q0, q1))
         for group in self.groups:
-            result[..., group.v] = group.type.difference(q0[..., group.q], q1[..., group.q])
+            result[..., group.v] = on_arrays(group.type.difference, q0[..., group.q], q1[..., group.q])
         return result
 
     def normalize(self, q: npt.ArrayLike) -> Array:
@@ -80,8 +81,15 @@ class Configurations:
         result: Array = coordinates(q, self.tree.nq, "normalize: q").copy()
         for group in self.groups:
             if not group.type.flat:
-                result[..., group.q] = group.type.normalize(result[..., group.q])
+                result[..., group.q] = on_arrays(group.type.normalize, result[..., group.q])
         return result
+
+
+def on_arrays(function: Callable[..., Dofs], *arrays: Array) -> Array:
+    """A joint type's function of coordinates or speeds, over arrays whose last axis is theirs; the others broadcast."""
+    with np.errstate(all="ignore"):
+        results = function(*[Dofs(list(np.moveaxis(array, -1, 0))) for array in arrays])
+        return np.stack(np.broadcast_arrays(*results), axis=-1)
 
 
 def coordinates(value: npt.ArrayLike, size: int, name: str) -> Array:

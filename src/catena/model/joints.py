@@ -1,8 +1,8 @@
 """The joint types: one class each, with its motion axes, its map from q and, through its space, its coordinates.
 
 A joint moves its canonical child frame relative to its canonical parent frame; `joint_rotation` and `placement` of
-:class:`~catena.model.tree.Tree` say where those frames are. `motion`, `axes` and `axes_rate` run on any scalar; the
-arrays of coordinates (neutral, random, integrate, difference) are the business of :mod:`catena.model.spaces`.
+:class:`~catena.model.tree.Tree` say where those frames are. `motion`, `axes` and `axes_rate` run on any scalar; so do
+`integrate` and `difference`, which come with `neutral` and `random` from :mod:`catena.model.spaces`.
 
 `end` is the constant screw, a turn by an angle about z and a slide along z, that stands between the joint's placement
 and its motion: joints that turn about z or slide along z absorb it.

@@ -1,18 +1,23 @@
-"""Where joint coordinates live: the NumPy side of the joint types, shared by those with the same kind of coordinates.
+"""Where joint coordinates live: what joint types with the same kind of coordinates share.
 
-Every method works on arrays whose last axis is one joint's coordinates (nq) or speeds (nv); all other axes, samples and
-joints of the same type, broadcast. Speeds are the joint's motion seen in the child's canonical frame, so `integrate`
-multiplies by an exponential on the right, and `difference` is its inverse.
+`integrate`, `difference` and `normalize` take and give one joint's coordinates (nq) or speeds (nv) as scalars of any
+kind. Speeds are the joint's motion seen in the child's canonical frame, so `integrate` multiplies by an exponential on
+the right, and `difference` is its inverse. `neutral` and `random` are arrays: their last axis is one joint's
+coordinates; all other axes, samples and joints of the same type, broadcast.
 """
 
 from __future__ import annotations
 
+import math
 from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
-from catena.model import lie
+from catena.model.lie import quaternion_normalized
+from catena.scalars import Scalar, nearest, sincos
+from catena.spatial import Dofs, Vec3
+from catena.spatial.quaternion import Quaternion, half_turn, pose_exp, quaternion_exp
 
 Array = npt.NDArray[Any]
 
@@ -36,17 +41,17 @@ class Space:
         return _uniform(rng, np.array(cls.angles), lower, upper, shape)
 
     @classmethod
-    def integrate(cls, q: Array, dv: Array) -> Array:
+    def integrate(cls, q: Dofs, dv: Dofs) -> Dofs:
         """Where the joint is after moving from q at speed dv for unit time."""
         return q + dv
 
     @classmethod
-    def difference(cls, q0: Array, q1: Array) -> Array:
+    def difference(cls, q0: Dofs, q1: Dofs) -> Dofs:
         """The constant speed that leads from q0 to q1 in unit time."""
         return q1 - q0
 
     @classmethod
-    def normalize(cls, q: Array) -> Array:
+    def normalize(cls, q: Dofs) -> Dofs:
         """q with quaternions of unit length; nothing else changes."""
         return q
 
@@ -58,17 +63,23 @@ class Plane(Space):
     flat = False
 
     @classmethod
-    def integrate(cls, q: Array, dv: Array) -> Array:
+    def integrate(cls, q: Dofs, dv: Dofs) -> Dofs:
         """Where the joint is after moving from q at speed dv for unit time."""
-        step = lie.plane_exp(dv)
-        return np.concatenate([q[..., :2] + _turn(q[..., 2], step[..., :2]), q[..., 2:] + step[..., 2:]], axis=-1)
+        (x, y, angle), (vx, vy, turn) = q, dv
+        sinc, cosine = half_turn(turn * turn)
+        along, across = sinc * cosine, sinc * sinc * (turn * 0.5)
+        shift = _turned(angle, along * vx - across * vy, across * vx + along * vy)
+        return Dofs([x + shift[0], y + shift[1], angle + turn])
 
     @classmethod
-    def difference(cls, q0: Array, q1: Array) -> Array:
+    def difference(cls, q0: Dofs, q1: Dofs) -> Dofs:
         """The constant speed that leads from q0 to q1 in unit time."""
-        turn = q1[..., 2:] - q0[..., 2:]
-        turn = turn - 2 * np.pi * np.round(turn / (2 * np.pi))
-        return lie.plane_log(np.concatenate([_turn(-q0[..., 2], q1[..., :2] - q0[..., :2]), turn], axis=-1))
+        turn = q1[2] - q0[2]
+        turn = turn - 2 * math.pi * nearest(turn / (2 * math.pi))
+        x, y = _turned(-q0[2], q1[0] - q0[0], q1[1] - q0[1])
+        sinc, cosine = half_turn(turn * turn)
+        along, across = cosine / sinc, turn * 0.5
+        return Dofs([along * x + across * y, along * y - across * x, turn])
 
 
 class Rotation(Space):
@@ -85,23 +96,23 @@ class Rotation(Space):
     @classmethod
     def random(cls, rng: np.random.Generator, lower: Array, upper: Array, shape: tuple[int, ...] = ()) -> Array:
         """Uniform over all rotations: bounds on the parts of a quaternion mean nothing and are ignored."""
-        return lie.quaternion_normalized(rng.standard_normal(shape + np.shape(lower)))
+        return quaternion_normalized(rng.standard_normal(shape + np.shape(lower)))
 
     @classmethod
-    def integrate(cls, q: Array, dv: Array) -> Array:
+    def integrate(cls, q: Dofs, dv: Dofs) -> Dofs:
         """Where the joint is after turning from q at speed dv for unit time."""
-        return lie.quaternion_normalized(lie.quaternion_product(lie.quaternion_normalized(q), lie.quaternion_exp(dv)))
+        return Dofs([*(Quaternion.of(q.values).unit @ quaternion_exp(Vec3(*dv))).straightened])
 
     @classmethod
-    def difference(cls, q0: Array, q1: Array) -> Array:
+    def difference(cls, q0: Dofs, q1: Dofs) -> Dofs:
         """The constant speed that leads from q0 to q1 in unit time."""
-        q0, q1 = lie.quaternion_normalized(q0), lie.quaternion_normalized(q1)
-        return lie.quaternion_log(lie.quaternion_product(lie.quaternion_conjugate(q0), q1))
+        step = Quaternion.of(q0.values).unit.inverse @ Quaternion.of(q1.values).unit
+        return Dofs([*step.log.omega])
 
     @classmethod
-    def normalize(cls, q: Array) -> Array:
+    def normalize(cls, q: Dofs) -> Dofs:
         """The unit quaternion along q."""
-        return lie.quaternion_normalized(q)
+        return Dofs([*Quaternion.of(q.values).unit])
 
 
 class Pose(Space):
@@ -123,29 +134,34 @@ class Pose(Space):
         return np.concatenate([position, Rotation.random(rng, lower[..., 3:], upper[..., 3:], shape)], axis=-1)
 
     @classmethod
-    def integrate(cls, q: Array, dv: Array) -> Array:
+    def integrate(cls, q: Dofs, dv: Dofs) -> Dofs:
         """Where the joint is after moving from q at the twist dv for unit time."""
-        turn = lie.quaternion_normalized(q[..., 3:])
-        step, shift = lie.pose_exp(dv[..., :3], dv[..., 3:])
-        position = q[..., :3] + lie.rotate(turn, shift)
-        return np.concatenate([position, lie.quaternion_normalized(lie.quaternion_product(turn, step))], axis=-1)
+        position, turn = _parted(q)
+        step, shift = pose_exp(Vec3(*dv.values[:3]), Vec3(*dv.values[3:]))
+        return Dofs([*(position + turn.rotate(shift)), *(turn @ step).straightened])
 
     @classmethod
-    def difference(cls, q0: Array, q1: Array) -> Array:
+    def difference(cls, q0: Dofs, q1: Dofs) -> Dofs:
         """The constant twist that leads from q0 to q1 in unit time."""
-        back = lie.quaternion_conjugate(lie.quaternion_normalized(q0[..., 3:]))
-        step = lie.quaternion_product(back, lie.quaternion_normalized(q1[..., 3:]))
-        return np.concatenate(lie.pose_log(step, lie.rotate(back, q1[..., :3] - q0[..., :3])), axis=-1)
+        (start, turn), (end, turned) = _parted(q0), _parted(q1)
+        step = (turn.inverse @ turned).log
+        return Dofs([*step.omega, *step.velocity(turn.inverse.rotate(end - start))])
 
     @classmethod
-    def normalize(cls, q: Array) -> Array:
+    def normalize(cls, q: Dofs) -> Dofs:
         """q with a quaternion of unit length."""
-        return np.concatenate([q[..., :3], lie.quaternion_normalized(q[..., 3:])], axis=-1)
+        position, turn = _parted(q)
+        return Dofs([*position, *turn])
 
 
-def _turn(angle: Array, vector: Array) -> Array:
-    c, s = np.cos(angle), np.sin(angle)
-    return np.stack([c * vector[..., 0] - s * vector[..., 1], s * vector[..., 0] + c * vector[..., 1]], axis=-1)
+def _parted(q: Dofs) -> tuple[Vec3, Quaternion]:
+    """The position and the rotation of a pose."""
+    return Vec3(*q.values[:3]), Quaternion.of(q.values[3:]).unit
+
+
+def _turned(angle: Scalar, x: Scalar, y: Scalar) -> tuple[Scalar, Scalar]:
+    s, c = sincos(angle)
+    return c * x - s * y, s * x + c * y
 
 
 def _uniform(rng: np.random.Generator, angle: Array, lower: Array, upper: Array, shape: tuple[int, ...]) -> Array:

@@ -206,8 +206,9 @@ class SymbolicLinks(RealLinks):
         tree = letters.tree
         for i, body in enumerate(letters.bodies):
             kind = JOINT_TYPES[int(tree.kind[i])]
-            armature = Dofs([maker(ring) for maker in body.armature])
-            link = RealLink(i, int(tree.v_start[i]), kind, _constants(body, ring), armature)
+            armature, start = Dofs([maker(ring) for maker in body.armature]), int(tree.v_start[i])
+            losses = [Dofs(of[start : start + kind.nv].tolist()) for of in (tree.damping, tree.friction)]
+            link = RealLink(i, start, kind, _constants(body, ring), armature, *losses)
             parent = int(tree.parent[i])
             link.parent = self._links[parent] if parent >= 0 else self.base
             self._links.append(link)

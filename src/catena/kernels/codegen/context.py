@@ -84,18 +84,10 @@ def _constants(
     for number, names in enumerate(columns):
         rows = slice(None) if len(columns) == 1 else np.flatnonzero(which == number)
         for j, name in enumerate(names):
-            constants[rows, j] = _column(lowered, name)[rows]
+            column = lowered.constants[name] if name in lowered.constants else lowered.of_joint(name)
+            constants[rows, j] = column[rows]
     return constants
 
 
 def _int64(x: np.ndarray) -> np.ndarray:
     return np.ascontiguousarray(x, dtype=np.int64)
-
-
-def _column(lowered: Lowered, name: str) -> np.ndarray:
-    """A column of constants; A0, A1, … are the armatures of a joint's degrees of freedom."""
-    if name in lowered.constants:
-        return lowered.constants[name]
-    last = len(lowered.armature) - 1
-    column: np.ndarray = lowered.armature[np.minimum(lowered.v_start[:-1] + int(name[1:]), last)]
-    return column

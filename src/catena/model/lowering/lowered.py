@@ -27,6 +27,9 @@ Rows = slice | Array
 SMALL = 200
 """Up to this many links it pays to choose frames and to regroup; on long chains regrouped masses would cost digits."""
 
+OF_JOINT = {"A": "armature", "D": "damping", "R": "friction"}
+"""What joints have one of for each degree of freedom, by the letters of constants of links: A0, A1, … and so on."""
+
 _CHUNK = 65_536
 _AXES = "xyz"
 _MIXER = np.uint64(0x9E3779B97F4A7C15)
@@ -48,6 +51,8 @@ class Lowered:
     v_start: Array
     constants: Mapping[str, Array]
     armature: Array
+    damping: Array
+    friction: Array
     gravity: Array
     solid: Array
 
@@ -55,6 +60,17 @@ class Lowered:
     def n(self) -> int:
         """Number of links."""
         return len(self.parent)
+
+    def of_joint(self, name: str, rows: Rows = slice(None)) -> Array:
+        """A constant of some links that their joints have for each degree of freedom, by letter and number.
+
+        Links with fewer degrees of freedom have any number there.
+        """
+        column: Array = getattr(self, OF_JOINT[name[0]])
+        if column.strides == (0,):
+            return np.broadcast_to(column[0], self.n)[rows]
+        chosen: Array = column[np.minimum(self.v_start[:-1][rows] + int(name[1:]), len(column) - 1)]
+        return chosen
 
     @property
     def on_solid(self) -> Array:
@@ -129,7 +145,8 @@ def lower(tree: Tree, *, regroup: bool = True, choose: bool = True, cut: bool = 
     solid = np.broadcast_to(True, tree.n)
     if cut and len(thin := without_inverse(tree)):
         solid = ~np.isin(np.arange(tree.n), thin)
-    return Lowered(tree.parent, kind, tree.q_start, tree.v_start, constants, tree.armature, tree.gravity, solid)
+    of_joint = tree.armature, tree.damping, tree.friction
+    return Lowered(tree.parent, kind, tree.q_start, tree.v_start, constants, *of_joint, tree.gravity, solid)
 
 
 def distinct(tree: Tree, frames: Frames, rows: slice) -> tuple[Rows, Rows]:

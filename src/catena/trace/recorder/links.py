@@ -8,6 +8,7 @@ from typing import Any
 
 from catena.errors import CatenaError
 from catena.functions.function import Kind
+from catena.model.lowering.lowered import OF_JOINT
 from catena.scalars import Scalar
 from catena.spatial import Dofs, Motion, Vec3
 from catena.spatial.leaves import leaves, rebuilt
@@ -36,7 +37,8 @@ class AnyLink(Link):
     def __init__(self, number: int, of: LinkClass, graph: Graph) -> None:
         constants: dict[str, Scalar] = dict(of.shared)
         constants.update({name: graph._leaf(LEAF, (CONST, name)) for name in of.varying})
-        super().__init__(of.kind, constants, Dofs([constants[f"A{i}"] for i in range(of.kind.nv)]))
+        dofs = [Dofs([constants[f"{letter}{i}"] for i in range(of.kind.nv)]) for letter in OF_JOINT]
+        super().__init__(of.kind, constants, *dofs)
         self.number, self.parent = number, ItsParent()
         self.solid, self.on_solid = of.solid, of.on_solid
 

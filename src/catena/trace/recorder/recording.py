@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from catena.model.joints import JOINT_TYPES, JointType
-from catena.model.lowering.lowered import Lowered
+from catena.model.lowering.lowered import OF_JOINT, Lowered
 from catena.trace.fuse import fuse
 from catena.trace.graph import Operand
 
@@ -104,8 +104,8 @@ def classify(lowered: Lowered) -> tuple[list[LinkClass], Array]:
         kind = JOINT_TYPES[mark // 4]
         rows = which == number if len(found) > 1 else slice(None)
         columns = {name: column[rows] for name, column in lowered.constants.items()}
-        starts = lowered.v_start[:-1][rows]
-        columns.update({f"A{i}": lowered.armature[starts + i] for i in range(kind.nv)})
+        names = [f"{letter}{i}" for letter in OF_JOINT for i in range(kind.nv)]
+        columns.update({name: lowered.of_joint(name, rows) for name in names})
         shared = {name: float(x[0]) for name, x in columns.items() if x.strides == (0,) or (x == x[0]).all()}
         varying = tuple(name for name in columns if name not in shared)
         classes.append(LinkClass(kind, shared, varying, bool(mark & 2), bool(mark & 1)))
