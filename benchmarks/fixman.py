@@ -14,6 +14,7 @@ from pathlib import Path
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # one core for everybody; before NumPy is loaded
 
 import numpy as np
+from catena.functions.asking import quick
 from loglog import plot
 from timing import best, table
 
@@ -22,13 +23,12 @@ from catena.algorithms import determinant, fixman, fixman_determinant, innovatio
 from catena.fixman import planar_blocks, solve_in_pieces
 from catena.fixman.parallel_chain import SHORT, TOGETHER
 from catena.functions import engine
-from catena.functions.asking import quick
 
 SIZES = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 100, 200, 500, 1000, 2000)
 
 
 def kernel(robot: catena.Robot, function: catena.functions.function.Function) -> engine.Kernel:
-    return engine.kernel(robot, function, shape="rolled")
+    return engine.kernel(robot, function, kernel="rolled")
 
 
 def powers(first: int, largest: int) -> list[int]:
@@ -167,7 +167,7 @@ def one_solve(robot: catena.Robot) -> list[Callable[[], object]]:
         return solve_in_pieces(robot, q, b, None if robot.nv >= SHORT else TOGETHER)
 
     return [
-        lambda: robot.forward_dynamics(q, zero, b, shape="rolled"),
+        lambda: robot.forward_dynamics(q, zero, b, kernel="rolled"),
         lambda: apply(q, *factor(q), b),
         lambda: solve_in_pieces(robot, q, b, 1),
         lambda: in_pieces(1),

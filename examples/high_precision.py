@@ -22,7 +22,7 @@ def main() -> None:
         exact = catena.evaluate(robot, "forward_dynamics", q, v, tau, scalar=mpmath.mpf)
         row = f"{n:6}"
         for method in METHODS:
-            found = robot.forward_dynamics(q, v, tau, method=method, shape="rolled")
+            found = robot.forward_dynamics(q, v, tau, method=method, kernel="rolled")
             worst = max(abs(x - y) for x, y in zip(found.tolist(), exact, strict=True)) / max(map(abs, exact))
             row += f"{float(worst):14.1e}"
         print(row)

@@ -32,7 +32,7 @@ def one_joint(kind: str) -> catena.Robot:
 
 
 def ask(robot: catena.Robot, function, *arrays, shape="unrolled", real=np.float64):
-    return engine.kernel(robot, function, shape=shape, dtype=real)(*[np.asarray(x, real) for x in arrays])
+    return engine.kernel(robot, function, kernel=shape, dtype=real)(*[np.asarray(x, real) for x in arrays])
 
 
 def steps(robot: catena.Robot, count: int, real=np.float64) -> tuple[np.ndarray, np.ndarray]:

@@ -74,11 +74,13 @@ def test_kernels_of_both_shapes(which, shape, rng) -> None:
     robot = catena.rod_chain(6, radius=0.1) if which == "chain" else catena.random_tree(3, 5, ("revolute", "prismatic"))
     q, v, tau = (np.stack([state(robot, rng)[name] for _ in range(3)]) for name in ("q", "v", "tau"))
     expected = robot.forward_dynamics(q, v, tau)
-    found = fixman_method.forward_dynamics(robot, q, v, tau, shape=shape)
+    found = fixman_method.forward_dynamics(robot, q, v, tau, kernel=shape)
     assert relative(found, expected) < 1e-11
     M = robot.mass_matrix(q).dense()
-    assert relative(fixman_method.solve(robot, q, tau, shape=shape), np.linalg.solve(M, tau[..., None])[..., 0]) < 1e-11
-    assert fixman_method.log_determinant(robot, q, shape=shape) == pytest.approx(np.linalg.slogdet(M)[1], abs=1e-11)
+    assert (
+        relative(fixman_method.solve(robot, q, tau, kernel=shape), np.linalg.solve(M, tau[..., None])[..., 0]) < 1e-11
+    )
+    assert fixman_method.log_determinant(robot, q, kernel=shape) == pytest.approx(np.linalg.slogdet(M)[1], abs=1e-11)
 
 
 def test_bearing_loads_carry_the_links(rng) -> None:

@@ -57,11 +57,11 @@ def check_kernels(robot: catena.Robot, shape: str, rng: np.random.Generator) -> 
     """Machine code gives what the algorithm gives on floats."""
     values = state(robot, rng)
     acceleration, wrench = run(robot, fixman.REACTIONS, values)
-    kernel = engine.kernel(robot, fixman.REACTIONS, present=("f_ext",), shape=shape)
+    kernel = engine.kernel(robot, fixman.REACTIONS, present=("f_ext",), kernel=shape)
     found = kernel(*[values[name] for name in ("q", "v", "tau", "f_ext")])
     assert relative(found[0], acceleration) < 1e-11
     assert relative(found[1], wrench) < 1e-10
-    log_determinant = fixman_method.log_determinant(robot, values["q"], shape=shape)
+    log_determinant = fixman_method.log_determinant(robot, values["q"], kernel=shape)
     assert log_determinant == pytest.approx(float(robot.mass_matrix(values["q"]).logdet()), abs=1e-11)
 
 

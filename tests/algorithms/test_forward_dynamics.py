@@ -47,7 +47,7 @@ def test_agrees_with_the_dense_solve(robot: catena.Robot, method: str, wrenches:
 def test_two_sweeps_as_machine_code(shape: str) -> None:
     robot = ALL["tree of all joint types"]()
     given = values(robot, 2)
-    kernel = engine.kernel(robot, TWO_SWEEP, present=("f_ext",), shape=shape)
+    kernel = engine.kernel(robot, TWO_SWEEP, present=("f_ext",), kernel=shape)
     assert relative(kernel(*given.values()), run(robot, FD4, given)[0]) < 1e-11
 
 

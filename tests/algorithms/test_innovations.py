@@ -105,7 +105,7 @@ def test_machine_code_agrees_with_many_digits(shape: str) -> None:
     for function in (innovations.FACTOR, innovations.INERTIAS, RESPONSE, *ACTIONS[-4:]):
         inputs = {name: given[name] for name in function.inputs}
         exact = engine.evaluate(robot.tree, function, inputs, mpmath.mpf)
-        found = engine.kernel(robot, function, shape=shape)(*inputs.values())
+        found = engine.kernel(robot, function, kernel=shape)(*inputs.values())
         found = found if isinstance(found, tuple) else (found,)
         for one, other in zip(found, exact.values(), strict=True):
             assert relative(one, other) < 1e-11, function.name

@@ -51,7 +51,7 @@ def losses(robot: catena.Robot, v: np.ndarray) -> np.ndarray:
 def test_losses(name, real, shape) -> None:
     robot = ROBOTS[name]()
     _, v, _ = state(robot)
-    found = engine.kernel(robot, JOINT_LOSSES, shape=shape, dtype=real)(v.astype(real))
+    found = engine.kernel(robot, JOINT_LOSSES, kernel=shape, dtype=real)(v.astype(real))
     np.testing.assert_allclose(found, losses(robot, v.astype(real)), rtol=2 * np.finfo(real).eps)
 
 
@@ -65,8 +65,8 @@ def test_forward_dynamics_with_losses(name, shape, method) -> None:
     q, v, tau = state(robot)
     if function.dense and shape == "rolled":
         pytest.skip("a whole matrix")
-    plain = engine.kernel(robot, function, shape=shape)(q, v, tau - losses(robot, v))
-    found = engine.kernel(robot, with_joint_losses(function), shape=shape)(q, v, tau)
+    plain = engine.kernel(robot, function, kernel=shape)(q, v, tau - losses(robot, v))
+    found = engine.kernel(robot, with_joint_losses(function), kernel=shape)(q, v, tau)
     for a, b in zip(*[x if isinstance(x, tuple) else (x,) for x in (found, plain)], strict=True):
         assert relative(a, b) < 1e-11
 
@@ -79,8 +79,8 @@ def test_inverse_dynamics_undoes_it(name, shape, real) -> None:
     q, v, a = (x.astype(real) for x in state(robot))
     f_ext = np.random.default_rng(1).uniform(-1, 1, (robot.tree.n, 6)).astype(real)
     inverse, forward = (with_joint_losses(f) for f in (INVERSE_DYNAMICS, FORWARD_DYNAMICS["innovations"]))
-    kernels = [engine.kernel(robot, f, present=("f_ext",), shape=shape, dtype=real) for f in (inverse, forward)]
-    plain = engine.kernel(robot, INVERSE_DYNAMICS, present=("f_ext",), shape=shape, dtype=real)
+    kernels = [engine.kernel(robot, f, present=("f_ext",), kernel=shape, dtype=real) for f in (inverse, forward)]
+    plain = engine.kernel(robot, INVERSE_DYNAMICS, present=("f_ext",), kernel=shape, dtype=real)
     tau = kernels[0](q, v, a, f_ext)
     assert relative(tau, plain(q, v, a, f_ext) + losses(robot, v)) < 4 * np.finfo(real).eps
     assert relative(kernels[1](q, v, tau, f_ext), a) < (1e-8 if real is np.float64 else 0.05)

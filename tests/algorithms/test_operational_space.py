@@ -63,13 +63,13 @@ def test_machine_code(shape: str) -> None:
     robot = ALL["tree of all joint types"]()
     q = robot.random_configuration(3)
     reference = engine.evaluate(robot.tree, MOBILITY, {"q": q})["mobilities"]
-    assert relative(engine.kernel(robot, MOBILITY, shape=shape)(q), reference) < 1e-11
+    assert relative(engine.kernel(robot, MOBILITY, kernel=shape)(q), reference) < 1e-11
 
 
 def test_long_chains_need_no_more_than_o_n() -> None:
     robot = catena.random_tree(4, 400, ["revolute", "prismatic"], 0.0)
     q = robot.random_configuration(5)
-    found = engine.kernel(robot, MOBILITY, shape="rolled")(q)[-1]
+    found = engine.kernel(robot, MOBILITY, kernel="rolled")(q)[-1]
     o = robot.operators(q)
     K = o.I - o.H @ o.Psi @ o.L
     assert relative(found, (o.J @ K.T @ o.D.inv @ K @ o.J.T).dense()) < 1e-9

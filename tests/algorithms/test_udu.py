@@ -89,7 +89,7 @@ def test_fifty_digits(rng: np.random.Generator) -> None:
 def test_kernels(shape: str, rng: np.random.Generator) -> None:
     robot = ALL["tree with rotors"]()
     q, (v, tau) = robot.random_configuration(rng, 5), rng.standard_normal((2, 5, robot.nv))
-    kernel = engine.kernel(robot, udu.FORWARD_DYNAMICS, shape=shape)
+    kernel = engine.kernel(robot, udu.FORWARD_DYNAMICS, kernel=shape)
     expected = [run(robot, FORWARD_DYNAMICS["fd4"], q=q[i], v=v[i], tau=tau[i]) for i in range(5)]
     assert relative(kernel(q, v, tau), expected) < TOLERANCE
 

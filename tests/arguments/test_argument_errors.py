@@ -72,7 +72,7 @@ def said(question: str, arguments: dict[str, Any], **options: Any) -> str:
 
 
 def options_for(question: str, shape: str) -> dict[str, Any]:
-    return {} if question in NO_OUT else {"shape": shape}
+    return {} if question in NO_OUT else {"kernel": shape}
 
 
 WRONG = {
@@ -140,7 +140,7 @@ def test_wrong_dtype_and_shape_are_named(question: str) -> None:
     good = QUESTIONS[question]
     for dtype in (np.float16, complex, "int32", "nonsense"):
         assert re.match(rf"{question}: dtype must be float64 or float32, got ", said(question, good, dtype=dtype))
-    assert said(question, good, shape="round").startswith("shape must be a kernel shape, 'unrolled', 'rolled' or None")
+    assert said(question, good, kernel="round").startswith("kernel must be 'unrolled', 'rolled' or None")
 
 
 MATRIX = {"times": "x", "solve": "b", "sqrt_times": "z", "inv_sqrt_times": "z", "quadratic_form": "v"}
@@ -150,7 +150,7 @@ WITHOUT = ["logdet", "logdet_gradient", "diagonal", "inv_diagonal", "dense", "in
 @pytest.mark.parametrize("shape", SHAPES)
 @pytest.mark.parametrize("method", ["innovations", "udu", "fixman", "dense"])
 def test_mass_matrices_name_what_is_wrong(method: str, shape: str) -> None:
-    M = ARM.mass_matrix(Q, method, shape=shape)
+    M = ARM.mass_matrix(Q, method, kernel=shape)
     for question, name in MATRIX.items():
         for make in WRONG.values():
             with pytest.raises(ShapeError, match=rf"^MassMatrix.{question}: {name} must (have shape|hold real)"):
@@ -168,7 +168,7 @@ def test_mass_matrices_name_what_is_wrong(method: str, shape: str) -> None:
         with pytest.raises(ShapeError, match=r"^MassMatrix @ x: x must"):
             M @ make(V)
         with pytest.raises(ShapeError, match=r"^mass_matrix: q must (have shape|hold real)"):
-            ARM.mass_matrix(make(Q), method, shape=shape)
+            ARM.mass_matrix(make(Q), method, kernel=shape)
     if method != "dense":
         U, D = M.factors()
         for factor in (U, U.T, D):

@@ -27,7 +27,7 @@ ASKED: dict[str, Callable[[catena.Robot, Any], Any]] = {
     "placement": lambda r, k: r.placement(r.neutral(), k).position,
     "jacobian": lambda r, k: r.jacobian(r.neutral(), k),
     "jacobian of a point": lambda r, k: r.jacobian(r.neutral(), k, point=(0.1, 0.2, 0.3)),
-    "rolled jacobian": lambda r, k: r.jacobian(r.neutral(), k, shape="rolled"),
+    "rolled jacobian": lambda r, k: r.jacobian(r.neutral(), k, kernel="rolled"),
     "jacobian_times": lambda r, k: r.jacobian_times(r.neutral(), k, np.arange(7.0)),
     "jacobian_transpose_times": lambda r, k: r.jacobian_transpose_times(r.neutral(), k, np.arange(6.0)),
     "jacobian_dot_times": lambda r, k: r.jacobian_dot_times(r.neutral(), k, np.arange(7.0)),

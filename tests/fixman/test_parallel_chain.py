@@ -100,7 +100,7 @@ def test_kernels_agree_with_the_readable_reference(rng) -> None:
     tree = part_of(robot.tree, 2, 4)
     q, b, last = rng.uniform(-1, 1, 4), rng.standard_normal(4), np.eye(4)[3]
     expected = evaluate(tree, gather, {"q": q, "b": b, "last": last})
-    found = catena.functions.engine.kernel(catena.Robot(tree), gather, shape="rolled")(q, b, last)
+    found = catena.functions.engine.kernel(catena.Robot(tree), gather, kernel="rolled")(q, b, last)
     for x, y in zip(found, expected.values(), strict=True):
         assert np.allclose(x, y.astype(float), rtol=1e-12, atol=1e-12)
 

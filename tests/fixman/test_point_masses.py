@@ -129,7 +129,7 @@ def test_sweeps_with_velocities_gravity_and_wrenches(shape, rng) -> None:
     wrench = rng.standard_normal((7, 6))
     wrench[:, [0, 1, 5]] = 0
     expected = robot.forward_dynamics(theta, v, tau, wrench)
-    found = fixman_method.forward_dynamics(robot, theta, v, tau, wrench, shape=shape)
+    found = fixman_method.forward_dynamics(robot, theta, v, tau, wrench, kernel=shape)
     assert found == pytest.approx(expected, rel=1e-10, abs=1e-10)
 
 

@@ -54,24 +54,24 @@ def test_forward_dynamics_is_the_same_in_every_way(robot, method, shape):
     function = FORWARD_DYNAMICS[method]
     exact = engine.evaluate(robot.tree, function, {"q": q, "v": v, "tau": tau}, mpmath.mpf)
     output = next(iter(exact))
-    agree(robot.forward_dynamics(q, v, tau, method=method, shape=shape), exact[output], 1e-11)
+    agree(robot.forward_dynamics(q, v, tau, method=method, kernel=shape), exact[output], 1e-11)
 
 
 @pytest.mark.parametrize("shape", SHAPES)
 def test_inverse_dynamics_and_bias_are_the_same_in_every_way(robot, shape):
     q, v, a = state(robot)
     exact = engine.evaluate(robot.tree, INVERSE_DYNAMICS, {"q": q, "v": v, "a": a}, mpmath.mpf)["tau"]
-    agree(robot.inverse_dynamics(q, v, a, shape=shape), exact, 1e-13)
+    agree(robot.inverse_dynamics(q, v, a, kernel=shape), exact, 1e-13)
     exact = engine.evaluate(robot.tree, BIAS, {"q": q, "v": v}, mpmath.mpf)["tau"]
-    agree(robot.bias(q, v, shape=shape), exact, 1e-13)
+    agree(robot.bias(q, v, kernel=shape), exact, 1e-13)
 
 
 @pytest.mark.parametrize("shape", SHAPES)
 def test_forward_dynamics_undoes_inverse_dynamics(robot, shape):
     q, v, a = state(robot, 1, (5,))
     f_ext = np.random.default_rng(2).standard_normal((5, robot.tree.n, 6))
-    tau = robot.inverse_dynamics(q, v, a, f_ext, shape=shape)
-    agree(robot.forward_dynamics(q, v, tau, f_ext, shape=shape), a, 1e-9)
+    tau = robot.inverse_dynamics(q, v, a, f_ext, kernel=shape)
+    agree(robot.forward_dynamics(q, v, tau, f_ext, kernel=shape), a, 1e-9)
 
 
 def test_mass_matrix_is_what_inverse_dynamics_says(robot):
@@ -80,31 +80,31 @@ def test_mass_matrix_is_what_inverse_dynamics_says(robot):
     agree(M, M.T, 1e-15)
     assert np.linalg.eigvalsh(M).min() > 0
     for shape in SHAPES:
-        agree(engine.kernel(robot, MASS_MATRIX_TIMES, shape=shape)(q, x), M @ x, 1e-13)
+        agree(engine.kernel(robot, MASS_MATRIX_TIMES, kernel=shape)(q, x), M @ x, 1e-13)
 
 
 @pytest.mark.parametrize("shape", SHAPES)
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 def test_bits_do_not_depend_on_the_batch(robot, shape, dtype):
     q, v, tau = state(robot, 4, (37,))
-    whole = robot.forward_dynamics(q, v, tau, shape=shape, dtype=dtype)
+    whole = robot.forward_dynamics(q, v, tau, kernel=shape, dtype=dtype)
     assert whole.dtype == dtype
     for i in (0, 17, 36):
-        np.testing.assert_array_equal(robot.forward_dynamics(q[i], v[i], tau[i], shape=shape, dtype=dtype), whole[i])
+        np.testing.assert_array_equal(robot.forward_dynamics(q[i], v[i], tau[i], kernel=shape, dtype=dtype), whole[i])
     np.testing.assert_array_equal(
-        robot.forward_dynamics(q[3:10], v[3:10], tau[3:10], shape=shape, dtype=dtype), whole[3:10]
+        robot.forward_dynamics(q[3:10], v[3:10], tau[3:10], kernel=shape, dtype=dtype), whole[3:10]
     )
 
 
 @pytest.mark.parametrize("shape", SHAPES)
 def test_a_bad_sample_spoils_no_other(robot, shape):
     q, v, tau = state(robot, 5, (9,))
-    good = robot.forward_dynamics(q, v, tau, shape=shape)
+    good = robot.forward_dynamics(q, v, tau, kernel=shape)
     for bad in (np.nan, np.inf, -np.inf, 1e300):
         q2, v2 = q.copy(), v.copy()
         q2[4], v2[6] = bad, bad
         other = [i for i in range(9) if i not in (4, 6)]
-        np.testing.assert_array_equal(robot.forward_dynamics(q2, v2, tau, shape=shape)[other], good[other])
+        np.testing.assert_array_equal(robot.forward_dynamics(q2, v2, tau, kernel=shape)[other], good[other])
 
 
 @pytest.mark.parametrize("seed", range(8))
@@ -113,7 +113,7 @@ def test_large_random_trees_agree_between_float_and_rolled(seed):
     robot = catena.random_tree(seed, n, joint_types=MOVING, branching=0.3)
     q, v, tau = state(robot, seed)
     reference = engine.evaluate(robot.tree, FORWARD_DYNAMICS["fd4"], {"q": q, "v": v, "tau": tau})
-    agree(robot.forward_dynamics(q, v, tau, shape="rolled"), next(iter(reference.values())), 1e-11)
+    agree(robot.forward_dynamics(q, v, tau, kernel="rolled"), next(iter(reference.values())), 1e-11)
 
 
 def test_a_long_chain_is_rolled_and_right():
@@ -144,14 +144,14 @@ def test_whole_matrices_are_for_unrolled_kernels_of_moderate_size(robot):
     q, v, tau = state(robot, 8)
     agree(robot.forward_dynamics(q, v, tau, method="dense"), robot.forward_dynamics(q, v, tau), 1e-9)
     with pytest.raises(catena.UnsupportedError, match="only unrolled kernels"):
-        robot.forward_dynamics(q, v, tau, method="dense", shape="rolled")
+        robot.forward_dynamics(q, v, tau, method="dense", kernel="rolled")
 
 
 def test_straight_line_code_has_its_limits():
     robot = catena.rod_chain(1000, 0.1, 0.1)
     q = np.zeros(robot.nv)
-    with pytest.raises(catena.UnsupportedError, match="shape='rolled'"):
-        robot.forward_dynamics(q, q, q, shape="unrolled")
+    with pytest.raises(catena.UnsupportedError, match="kernel='rolled'"):
+        robot.forward_dynamics(q, q, q, kernel="unrolled")
     with pytest.raises(catena.UnsupportedError, match="without whole matrices"):
         robot.forward_dynamics(q, q, q, method="dense")
 
@@ -161,7 +161,7 @@ def test_errors_name_what_is_wrong():
     with pytest.raises(catena.UnsupportedError, match="no forward dynamics 'magic'"):
         robot.forward_dynamics([0, 0], [0, 0], [0, 0], method="magic")
     with pytest.raises(catena.UnsupportedError, match=r"kernel shape.*'round'"):
-        robot.forward_dynamics([0, 0], [0, 0], [0, 0], shape="round")
+        robot.forward_dynamics([0, 0], [0, 0], [0, 0], kernel="round")
     with pytest.raises(catena.UnsupportedError, match="float16"):
         robot.forward_dynamics([0, 0], [0, 0], [0, 0], dtype=np.float16)
     with pytest.raises(catena.ShapeError, match="q"):

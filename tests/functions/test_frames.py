@@ -47,7 +47,7 @@ def test_a_list_of_links_is_one_link_after_the_other(robot: Any, frame: str, poi
     given = arrays(robot, len(names))
     q, x, f = given["q"], given["x"], given["f"]
     every = given["point"] if points else None
-    options = {"frame": frame, "shape": shape}
+    options = {"frame": frame, "kernel": shape}
     alone = [(name, every[:, i] if points else None) for i, name in enumerate(names)]
     J = robot.jacobian(q, names, every, **options)
     assert J.shape == (4, 6 * len(names), robot.nv)
@@ -75,11 +75,11 @@ def test_every_question_is_the_same_in_every_way(name: str, question: str) -> No
         function = function_of(robot, question, links, frame, points)
         values = {n: given[n][:, 0] if n == "point" and alone else given[n] for n in function.inputs}
         reference = engine.evaluate(robot.tree, function, {n: x[1] for n, x in values.items()})
-        rolled = engine.kernel(robot, function, shape="rolled")
+        rolled = engine.kernel(robot, function, kernel="rolled")
         assert isinstance(rolled, Composed)
         for found, exact in zip(_all(rolled(*values.values())), reference.values(), strict=True):
             assert relative(found[1], exact) < 1e-9
-    unrolled = engine.kernel(robot, function, shape="unrolled")
+    unrolled = engine.kernel(robot, function, kernel="unrolled")
     assert rolled.signature == unrolled.signature
     for found, exact in zip(_all(unrolled(*values.values())), reference.values(), strict=True):
         assert relative(found[1], exact) < 1e-9
@@ -94,13 +94,13 @@ def test_points_may_be_a_list_and_broadcast(robot: Any, shape: str) -> None:
     names = chosen(robot)[:2]
     q = robot.random_configuration(0, (5,))
     a, b = np.ones(3), np.random.default_rng(2).standard_normal((5, 3))
-    expected = robot.jacobian(q, names, np.stack([np.broadcast_to(a, (5, 3)), b], axis=-2), shape=shape)
-    np.testing.assert_array_equal(robot.jacobian(q, names, [a, b], shape=shape), expected)
-    np.testing.assert_array_equal(robot.jacobian(q[0], names, (a, b), shape=shape).shape, expected.shape)
+    expected = robot.jacobian(q, names, np.stack([np.broadcast_to(a, (5, 3)), b], axis=-2), kernel=shape)
+    np.testing.assert_array_equal(robot.jacobian(q, names, [a, b], kernel=shape), expected)
+    np.testing.assert_array_equal(robot.jacobian(q[0], names, (a, b), kernel=shape).shape, expected.shape)
     out = np.empty_like(expected, dtype=np.float32)
-    assert robot.jacobian(q, names, [(1, 1, 1), b], shape=shape, dtype=np.float32, out=out) is out
+    assert robot.jacobian(q, names, [(1, 1, 1), b], kernel=shape, dtype=np.float32, out=out) is out
     assert relative(out, expected) < 1e-5
-    empty = robot.placements(q, [], shape=shape)
+    empty = robot.placements(q, [], kernel=shape)
     assert empty.rotation.shape == (5, 0, 3, 3)
     assert empty.position.shape == (5, 0, 3)
 
@@ -109,9 +109,9 @@ def test_points_may_be_a_list_and_broadcast(robot: Any, shape: str) -> None:
 def test_one_bad_sample_spoils_no_other(robot: Any, shape: str) -> None:
     q = robot.random_configuration(0, (5,))
     names = chosen(robot)
-    good = robot.jacobian(q, names, frame="mixed", shape=shape)
+    good = robot.jacobian(q, names, frame="mixed", kernel=shape)
     q[2] = np.nan
-    found = robot.jacobian(q, names, frame="mixed", shape=shape)
+    found = robot.jacobian(q, names, frame="mixed", kernel=shape)
     np.testing.assert_array_equal(found[[0, 1, 3, 4]], good[[0, 1, 3, 4]])
 
 
@@ -119,21 +119,21 @@ def test_one_bad_sample_spoils_no_other(robot: Any, shape: str) -> None:
 def test_what_is_wrong_is_said(robot: Any, shape: str) -> None:
     q, names = robot.neutral(), chosen(robot)[:2]
     with pytest.raises(ShapeError, match="jacobian: point must hold one point for each of the 2 links, not 3"):
-        robot.jacobian(q, names, [(0, 0, 0)] * 3, shape=shape)
+        robot.jacobian(q, names, [(0, 0, 0)] * 3, kernel=shape)
     with pytest.raises(ShapeError, match=r"jacobian: point\[1\] must have shape \(\.\.\., 3\), got \(2,\)"):
-        robot.jacobian(q, names, [(0, 0, 0), (0, 0)], shape=shape)
+        robot.jacobian(q, names, [(0, 0, 0), (0, 0)], kernel=shape)
     with pytest.raises(ShapeError, match=r"jacobian: point must have shape \(\.\.\., 2, 3\), got \(3,\)"):
-        robot.jacobian(q, names, np.zeros(3), shape=shape)
+        robot.jacobian(q, names, np.zeros(3), kernel=shape)
     with pytest.raises(ShapeError, match=r"jacobian_transpose_times: f must have shape \(\.\.\., 12\), got \(6,\)"):
-        robot.jacobian_transpose_times(q, names, np.zeros(6), shape=shape)
+        robot.jacobian_transpose_times(q, names, np.zeros(6), kernel=shape)
     with pytest.raises(ShapeError, match=r"jacobian: out must have shape \(12, 18\)"):
-        robot.jacobian(q, names, out=np.zeros((6, 18)), shape=shape)
+        robot.jacobian(q, names, out=np.zeros((6, 18)), kernel=shape)
     with pytest.raises(UnknownNameError, match="no link or frame named 'no such'"):
-        robot.jacobian(q, ["no such"], shape=shape)
+        robot.jacobian(q, ["no such"], kernel=shape)
     with pytest.raises(UnsupportedError, match="no frame 'here'"):
-        robot.jacobian_dot_v(q, names, np.zeros(robot.nv), frame="here", shape=shape)
+        robot.jacobian_dot_v(q, names, np.zeros(robot.nv), frame="here", kernel=shape)
     with pytest.raises(SingularError, match="which does not move"):
-        robot.operational_mobility(q, [names[0], robot.base_name], shape=shape)
+        robot.operational_mobility(q, [names[0], robot.base_name], kernel=shape)
 
 
 def test_functions_are_made_once(robot: Any) -> None:

@@ -64,4 +64,4 @@ def test_machine_code_for_links_without_inertia(base: str, shape: str) -> None:
     with mpmath.workdps(50):
         values = {"q": q, "v": v, "tau": tau}
         exact = engine.evaluate(robot.tree, FORWARD_DYNAMICS["fd4"], values, mpmath.mpf)["a"].astype(float)
-    assert relative(robot.forward_dynamics(q, v, tau, method="fixman", shape=shape), exact) < 1e-10
+    assert relative(robot.forward_dynamics(q, v, tau, method="fixman", kernel=shape), exact) < 1e-10

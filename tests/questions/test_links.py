@@ -26,17 +26,17 @@ def state(robot: catena.Robot) -> tuple[np.ndarray, ...]:
 @pytest.mark.parametrize("shape", [None, "rolled"])
 def test_all_of_it_fits_together(robot: catena.Robot, shape: str | None) -> None:
     q, v, a, f_ext = state(robot)
-    found = robot.spatial_dynamics(q, v, a, f_ext, shape=shape)
+    found = robot.spatial_dynamics(q, v, a, f_ext, kernel=shape)
     assert relative(found.torque, robot.inverse_dynamics(q, v, a, f_ext)) < 1e-12
     assert relative(found.velocity, robot.link_velocities(q, v)) < 1e-12
     spatial = robot.link_accelerations(q, v, a)
     spatial[..., 3:] += np.cross(found.velocity[..., :3], found.velocity[..., 3:])
     assert relative(found.acceleration, spatial) < 1e-12
-    assert relative(robot.interlink_forces(q, v, a, f_ext, shape=shape), found.force) < 1e-12
-    moved = robot.forward_link_dynamics(q, v, found.torque, f_ext, shape=shape)
+    assert relative(robot.interlink_forces(q, v, a, f_ext, kernel=shape), found.force) < 1e-12
+    moved = robot.forward_link_dynamics(q, v, found.torque, f_ext, kernel=shape)
     assert relative(moved.joints, a) < 1e-10
     assert relative(moved.links, found.acceleration) < 1e-10
-    held = robot.reactions(q, v, found.torque, f_ext, shape=shape)
+    held = robot.reactions(q, v, found.torque, f_ext, kernel=shape)
     assert relative(held.acceleration, a) < 1e-10
     assert relative(held.wrench, found.force) < 1e-10
 

@@ -64,7 +64,7 @@ QUESTIONS = {
 @pytest.mark.parametrize("question", QUESTIONS)
 def test_shapes_of_kernels_agree(tree: catena.Robot, question: str) -> None:
     q, v, a = state(tree)
-    unrolled, rolled = (QUESTIONS[question](tree, q, v, a, shape=shape) for shape in ("unrolled", "rolled"))
+    unrolled, rolled = (QUESTIONS[question](tree, q, v, a, kernel=shape) for shape in ("unrolled", "rolled"))
     close(rolled, unrolled)
     close(QUESTIONS[question](tree, q, v, a), unrolled)
 
@@ -76,7 +76,7 @@ def test_products_with_the_jacobian(arm: catena.Robot, frame: str, shape: str) -
     rng = np.random.default_rng(1)
     f, point = rng.standard_normal((2, 3, 6))
     for name, where in ((arm.links[-1].name, None), (fixed_frame(arm), point[:, :3])):
-        options = {"point": where, "frame": frame, "shape": shape}
+        options = {"point": where, "frame": frame, "kernel": shape}
         J = arm.jacobian(q, name, **options)
         close(J, arm.jacobian(q, name, point=where, frame=frame))
         close(arm.jacobian_times(q, name, v, **options), np.einsum("bij,bj->bi", J, v))
@@ -92,14 +92,14 @@ def test_placement_of_frames_and_points(arm: catena.Robot, shape: str) -> None:
     q, *_ = state(arm)
     name, point = fixed_frame(arm), np.array([0.1, -0.2, 0.3])
     link, rotation, position = arm.frame(name)
-    R, p = (x[:, link] for x in arm.placements(q, shape=shape))
-    found = arm.placement(q, name, point, shape=shape)
+    R, p = (x[:, link] for x in arm.placements(q, kernel=shape))
+    found = arm.placement(q, name, point, kernel=shape)
     close(found.rotation, R @ rotation)
     close(found.position, p + R @ (position + rotation @ point))
     step = 1e-6
     for i, unit in enumerate(np.eye(arm.nv)):
-        ahead, behind = (arm.placement(q + h * unit, name, point, shape=shape).position for h in (step, -step))
-        column = arm.jacobian(q, name, point, frame="mixed", shape=shape)[:, 3:, i]
+        ahead, behind = (arm.placement(q + h * unit, name, point, kernel=shape).position for h in (step, -step))
+        column = arm.jacobian(q, name, point, frame="mixed", kernel=shape)[:, 3:, i]
         np.testing.assert_allclose(column, (ahead - behind) / (2 * step), rtol=0, atol=1e-8)
 
 
@@ -108,7 +108,7 @@ def test_placements_of_chosen_links_and_frames(arm: catena.Robot, shape: str) ->
     q, *_ = state(arm, (2, 3))
     chosen = [fixed_frame(arm), 2, arm.base_name, arm.links[-1]]
     out = np.empty((2, 3, 4, 3, 3)), np.empty((2, 3, 4, 3))
-    found = arm.placements(q, chosen, shape=shape, out=out)
+    found = arm.placements(q, chosen, kernel=shape, out=out)
     assert found.rotation is out[0]
     for i, link in enumerate(chosen):
         rotation, position = arm.placement(q, link)
@@ -125,19 +125,19 @@ def test_empty_batches(tree: catena.Robot, question: str) -> None:
     q, v, a = state(tree, (3, 0))
     for shape in ("unrolled", "rolled"):
         if question != "placements":
-            assert np.size(QUESTIONS[question](tree, q, v, a.reshape(v.shape), shape=shape)) == 0
+            assert np.size(QUESTIONS[question](tree, q, v, a.reshape(v.shape), kernel=shape)) == 0
 
 
 @pytest.mark.parametrize("shape", ["unrolled", "rolled"])
 def test_the_base_does_not_move(arm: catena.Robot, shape: str) -> None:
     q, v, _ = state(arm)
     base = arm.base_name
-    assert not arm.jacobian(q, base, shape=shape).any()
-    assert arm.jacobian(q, base, shape=shape).shape == (3, 6, arm.nv)
-    assert not arm.jacobian_times(q, base, v, frame="world", shape=shape).any()
-    assert not arm.jacobian_dot_times(q, base, v, shape=shape).any()
-    assert not arm.jacobian_transpose_times(q, base, np.ones(6), shape=shape).any()
-    R, p = arm.placement(q, base, point=(1.0, 2.0, 3.0), shape=shape)
+    assert not arm.jacobian(q, base, kernel=shape).any()
+    assert arm.jacobian(q, base, kernel=shape).shape == (3, 6, arm.nv)
+    assert not arm.jacobian_times(q, base, v, frame="world", kernel=shape).any()
+    assert not arm.jacobian_dot_times(q, base, v, kernel=shape).any()
+    assert not arm.jacobian_transpose_times(q, base, np.ones(6), kernel=shape).any()
+    R, p = arm.placement(q, base, point=(1.0, 2.0, 3.0), kernel=shape)
     close(R, np.broadcast_to(np.eye(3), (3, 3, 3)))
     close(p, np.broadcast_to([1.0, 2.0, 3.0], (3, 3)))
 
@@ -147,7 +147,7 @@ def test_the_base_does_not_move(arm: catena.Robot, shape: str) -> None:
 def test_operational_inertia(tree: catena.Robot, frame: str, shape: str) -> None:
     q, *_ = state(tree)
     names, points = [tree.links[2].name, tree.links[-1].name], np.random.default_rng(2).standard_normal((2, 3))
-    options = {"frame": frame, "shape": shape}
+    options = {"frame": frame, "kernel": shape}
     J = np.concatenate([tree.jacobian(q, n, p, frame) for n, p in zip(names, points, strict=True)], axis=1)
     inverse = tree.mass_matrix(q).inv()
     Omega = J @ inverse @ np.swapaxes(J, -1, -2)
@@ -228,7 +228,7 @@ def test_what_is_wrong_is_said(arm: catena.Robot) -> None:
     with pytest.raises(ShapeError):
         arm.jacobian(q, tip, point=(1.0, 2.0))
     with pytest.raises(ShapeError, match="point"):
-        arm.jacobian(q, tip, point=(1.0, 2.0), shape="rolled")
+        arm.jacobian(q, tip, point=(1.0, 2.0), kernel="rolled")
     with pytest.raises(UnsupportedError, match="center_of_mass"):
         arm.momentum(q, v, "origin")
     with pytest.raises(SingularError, match=r"only 2 degrees of freedom.*operational_mobility"):

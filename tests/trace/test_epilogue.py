@@ -42,13 +42,13 @@ def test_what_follows_the_last_sweep(name: str, shape: str) -> None:
     q, x = robot.random_configuration(0, (5,)), np.random.default_rng(1).standard_normal((5, 2))
     m, s = robot.tree.mass.sum(), (robot.tree.mass**2).sum()
     expected = np.stack([m * x[:, 0], np.full(5, s / m), np.zeros(5), x[:, 1], np.full(5, s)], axis=-1)
-    assert relative(engine.kernel(robot, MASSES, shape=shape)(q, x), expected) < 1e-13
+    assert relative(engine.kernel(robot, MASSES, kernel=shape)(q, x), expected) < 1e-13
     assert relative(engine.evaluate(robot.tree, MASSES, {"q": q[0], "x": x[0]})["out"], expected[0]) < 1e-13
 
 
 def recorded(algorithm: Any) -> Any:
     robot = catena.random_tree(1, 4, ["revolute"], 0.0)
-    return engine.kernel(robot, Function("wrong", algorithm, {"q": "q"}, {"out": "robot"}), shape="rolled")
+    return engine.kernel(robot, Function("wrong", algorithm, {"q": "q"}, {"out": "robot"}), kernel="rolled")
 
 
 def test_a_sum_is_read_after_all_has_been_added() -> None:

@@ -36,7 +36,7 @@ def wrenches(robot: Robot, f_ext: npt.ArrayLike | Mapping[Any, npt.ArrayLike], q
     signature = Signature(question, ports, (), np.dtype(float))
     given, batch = signature.arguments(tuple(f_ext.values())) if ports else ([], ())
     total = np.zeros((*batch, robot.tree.n, 6))
-    carry = robot._compiled.kernel(CARRIED_WRENCH, shape="unrolled") if ports else None
+    carry = robot._compiled.kernel(CARRIED_WRENCH, kernel_shape="unrolled") if ports else None
     for link, wrench in zip(f_ext, given, strict=True):
         frame = robot.frame(link)
         if frame.link >= 0 and carry is not None:
@@ -49,7 +49,7 @@ def frames_of(robot: Robot, links: tuple[Any, ...], dtype: np.dtype[Any]) -> Mad
     if len(links) > MAX_KEYS or robot.tree.n > MOST_LINKS or not links:
         return None
     frames = [robot.frame(link) for link in links]
-    carry = robot._compiled.kernel(CARRIED_WRENCH, dtype=dtype, shape="unrolled")
+    carry = robot._compiled.kernel(CARRIED_WRENCH, dtype=dtype, kernel_shape="unrolled")
     return wrench_table(carry, [frame.link for frame in frames], np.stack([_place(f) for f in frames]), robot.tree.n)
 
 

@@ -139,7 +139,7 @@ class _Part:
         self.first[0] = self.last[-1] = 1.0
 
     def _call(self, name: str) -> Any:
-        return engine.kernel(self._robot, self._functions[name], shape="rolled")
+        return engine.kernel(self._robot, self._functions[name], kernel="rolled")
 
     @cached_property
     def gather(self) -> Any:

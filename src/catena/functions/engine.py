@@ -42,10 +42,10 @@ def kernel(
     *,
     present: tuple[str, ...] = (),
     dtype: Any = np.float64,
-    shape: str | None = None,
+    kernel: str | None = None,
 ) -> Any:
     """The machine code of a function for a robot, compiled at most once: call it with arrays of any batch shape.
 
-    ``present`` names the optional inputs that calls will give, ``shape`` forces "unrolled" or "rolled".
+    ``present`` names the optional inputs that calls will give, ``kernel`` forces "unrolled" or "rolled".
     """
-    return robot._compiled.kernel(function, present, dtype, shape)
+    return robot._compiled.kernel(function, present, dtype, kernel)

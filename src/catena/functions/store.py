@@ -46,14 +46,18 @@ class Compiled(Books):
         return made
 
     def kernel(
-        self, function: Function, present: tuple[str, ...] = (), dtype: Any = np.float64, shape: str | None = None
+        self,
+        function: Function,
+        present: tuple[str, ...] = (),
+        dtype: Any = np.float64,
+        kernel_shape: str | None = None,
     ) -> Any:
         """The machine code of a function, compiled at most once: arrays in, arrays out, any leading dimensions.
 
-        `shape` forces "unrolled" or "rolled" kernels. This is the one place where the shape decides: a function with a
+        `kernel_shape` forces "unrolled" or "rolled" ones. This is the one place where the shape decides: a function with a
         recipe for long chains is then answered by that.
         """
-        shape, dtype = kernel_shape(self.tree, function, shape), checked_dtype(function.question, dtype)
+        shape, dtype = chosen_shape(self.tree, function, kernel_shape), checked_dtype(function.question, dtype)
         key = "kernel", function.name, present, dtype.name, shape
         return self.once(key, lambda: self._built(function, present, dtype, shape))
 
@@ -66,15 +70,15 @@ class Compiled(Books):
         return (unrolled_kernel if shape == "unrolled" else rolled_kernel)(self.tree, function, present, dtype)
 
 
-def check_shape(shape: str | None) -> None:
+def check_kernel_shape(shape: str | None) -> None:
     """Refuse a word that is not a shape of kernels."""
     if shape not in ("unrolled", "rolled", None):
         raise UnsupportedError(f"kernel must be 'unrolled', 'rolled' or None, got {shape!r}")
 
 
-def kernel_shape(tree: Tree, function: Function, shape: str | None) -> str:
+def chosen_shape(tree: Tree, function: Function, shape: str | None) -> str:
     """The shape of a function's kernels: "unrolled" or "rolled", as asked for or as suits the tree."""
-    check_shape(shape)
+    check_kernel_shape(shape)
     whole = function.dense and function.recipe is None
     if shape == "rolled" and whole:
         raise UnsupportedError(f"{function.question} makes a whole matrix, which only unrolled kernels can")

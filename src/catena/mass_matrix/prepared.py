@@ -8,7 +8,7 @@ import numpy as np
 
 from catena.arguments.dtypes import checked_dtype
 from catena.functions.function import Function
-from catena.functions.store import Compiled, check_shape
+from catena.functions.store import Compiled, check_kernel_shape
 from catena.mass_matrix.formulation import Formulation, formulation
 
 if TYPE_CHECKING:
@@ -28,10 +28,14 @@ class Prepared(Compiled):
         self.dtype, self.kernel_shape, self.q_shape = dtype, kernel_shape, (whole.tree.nq,)
 
     def kernel(
-        self, function: Function, present: tuple[str, ...] = (), dtype: Any = np.float64, shape: str | None = None
+        self,
+        function: Function,
+        present: tuple[str, ...] = (),
+        dtype: Any = np.float64,
+        kernel_shape: str | None = None,
     ) -> Any:
         """The machine code of a function, compiled at most once for the robot."""
-        return self.whole.kernel(function, present, dtype, shape)
+        return self.whole.kernel(function, present, dtype, kernel_shape)
 
     def part(self, name: str) -> Prepared:
         """The same for one of the factors, with tables of its own."""
@@ -42,7 +46,7 @@ class Prepared(Compiled):
 def prepared(robot: Robot, method: Any, dtype: Any, kernel_shape: Any) -> Prepared:
     """What is made once for these options; UnsupportedError for options that there are not."""
     found = checked_dtype("mass_matrix", dtype)
-    check_shape(kernel_shape)
+    check_kernel_shape(kernel_shape)
     form = formulation(robot, method)
     compiled = robot._compiled
     made = compiled.once(

@@ -85,7 +85,7 @@ class Geometry:
 
     def _riccati_compiled(self) -> tuple[Array, Array, Array]:
         """By a kernel, and from internal frames to those of the links."""
-        D, G, *columns = engine.kernel(self.robot, INERTIAS, shape="rolled")(self.q)
+        D, G, *columns = engine.kernel(self.robot, INERTIAS, kernel="rolled")(self.q)
         inward = self._kinematics[2]
         P = inward @ np.stack(columns, axis=-1) @ np.swapaxes(inward, 1, 2)
         return P, D, np.einsum("vij,vj->vi", inward[self.owner], G)
