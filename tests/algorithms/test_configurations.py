@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 from tests import exact_motions
+from tests.kernels.targets import kernel, targets
 from tests.mechanisms import MOVING
 
 import catena
@@ -102,6 +103,18 @@ def test_single_samples_and_batches_are_the_same_bits(real) -> None:
         batch = ask(robot, function, q, other, real=real)
         singles = [ask(robot, function, a, b, real=real) for a, b in zip(q, other, strict=True)]
         np.testing.assert_array_equal(batch, singles)
+
+
+@each_real
+@pytest.mark.parametrize("function", [INTEGRATE, DIFFERENCE], ids=lambda f: f.name)
+def test_every_processor_gives_the_same_bits(function, real) -> None:
+    robot = catena.random_tree(3, 9, MOVING, 0.5, base="floating")
+    sizes, outputs = trace(lowered_for(robot.tree, function), function)
+    q, dv = steps(robot, 21, real)
+    other = dv if function is INTEGRATE else robot.random_configuration(4, (21,)).astype(real)
+    first, *rest = [kernel(sizes, outputs, target, real)(q, other) for target in targets().values()]
+    for found in rest:
+        np.testing.assert_array_equal(found, first)
 
 
 def test_rotations_as_scipy_has_them() -> None:
