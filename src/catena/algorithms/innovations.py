@@ -122,26 +122,18 @@ def times(links: Links, q: Field, G: Field, D: Field, x: Field) -> Field:
 
 def solve(links: Links, q: Field, G: Field, D: Field, x: Field) -> Field:
     """M⁻¹ x = U⁻ᵀ D⁻¹ U⁻¹ x (4.16): filter tip to base, smooth base to tip, as in (4.19)-(4.22). Saha (24)."""
-    phi, H, z = links.fields("phi H z")
+    phi, H, z, nu, lam, y = links.fields("phi H z nu lam y")
     for k in links.base_to_tip():
         phi[k], H[k] = k.joint(q[k])
         z[k] = Force.zero()  # (4.19)
-    return filter_and_smooth(links, phi, H, G, D, z, x)[0]
-
-
-def filter_and_smooth(
-    links: Links, phi: Field, H: Field, G: Field, D: Field, z: Field, x: Field
-) -> tuple[Field, Field]:
-    """Accelerations of joints and links at rest, under torques x and bias forces z of the links (4.20)-(4.22)."""
-    nu, lam, vdot = links.fields("nu lam vdot")
     for k in links.tip_to_base():
         eps, z_plus = filtered(z[k], x[k], H[k], G[k])  # (4.20), see errata
         nu[k] = D[k].inv @ eps
         z[k.parent] += phi[k] @ z_plus
     lam[links.base] = Motion.zero()  # (4.21)
     for k in links.base_to_tip():
-        vdot[k], lam[k] = smoothed(phi[k].T @ lam[k.parent], nu[k], H[k], G[k])  # (4.22)
-    return vdot, lam
+        y[k], lam[k] = smoothed(phi[k].T @ lam[k.parent], nu[k], H[k], G[k])  # (4.22)
+    return y
 
 
 def root(links: Links, q: Field, G: Field, D: Field, x: Field) -> Field:

@@ -13,7 +13,6 @@ from typing import Any
 
 from catena.algorithms.frames import Place
 from catena.algorithms.innovations import FACTOR, SOLVE, riccati
-from catena.algorithms.steps import filtered
 from catena.functions.function import Function
 from catena.functions.recipes import columns
 from catena.scalars import Scalar, is_zero
@@ -57,20 +56,20 @@ class Whitener:
         columns = []
         for place, point in zip(places, points or [None] * len(places), strict=True):
             k, units = place.unit_wrenches(self.links, q, point)
-            columns += [self._column(k, Dofs([0] * k.kind.nv), -f) for f in units]
+            columns += [self._column(k, self.H[k] @ f, -f) for f in units]
         return columns
 
-    def _column(self, k: Any, x: Dofs, z: Force) -> Column:
-        """What torques x of joint k, and z = −f for a wrench f on link k, leave from there to the base (4.15)."""
+    def _column(self, k: Any, eps: Dofs, z: Force) -> Column:
+        """What innovations eps at joint k, and z = −f for a wrench f on link k, leave from there to the base."""
         column: Column = {}
         while True:
-            eps, z = filtered(z, x, self.H[k], self.G[k])
             own = range(k.v_start, k.v_start + k.kind.nv)
             column.update(zip(own, _forward(self.D[k].inv.L, list(eps)), strict=True))
             if k.parent is self.links.base:
                 return column
-            z, k = self.phi[k] @ z, k.parent  # ψ z + L x
-            x = Dofs([0] * k.kind.nv)
+            z = self.phi[k] @ (z + self.G[k] @ eps)  # ψ z + L x
+            k = k.parent
+            eps = -(self.H[k] @ z)  # (4.15)
 
     def products(self, left: list[Column], right: list[Column]) -> Matrix:
         """leftᵀ D⁻¹ right, each entry of a symmetric result made once."""

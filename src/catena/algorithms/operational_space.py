@@ -20,11 +20,12 @@ from collections.abc import Sequence
 from typing import Any
 
 from catena.algorithms.frames import Place
-from catena.algorithms.innovations import factor, filter_and_smooth
+from catena.algorithms.innovations import factor
 from catena.algorithms.inverse_matrix import Matrix, Whitener
+from catena.algorithms.steps import smoothed
 from catena.functions.function import Function
 from catena.scalars import Scalar
-from catena.spatial import Dofs, Force, SmallSymmetric, small
+from catena.spatial import Dofs, Force, Motion, SmallSymmetric, small
 from catena.spatial.mobility import Mobility
 from catena.sweeps import Field, Links
 
@@ -64,12 +65,17 @@ def response(links: Links, q: Field, G: Field, D: Field, f: Field) -> tuple[Fiel
     Wrenches and accelerations are those of the links' own frames. With J = φᵀHᵀ the second result is J M⁻¹ Jᵀ f, column
     by column the operational-space inertia of any set of links, blocks between two links included.
     """
-    phi, H, z, x, alpha = links.fields("phi H z x alpha")
+    phi, H, z, nu, lam, vdot, alpha = links.fields("phi H z nu lam vdot alpha")
     for k in links.base_to_tip():
         phi[k], H[k] = k.joint(q[k])
-        z[k], x[k] = -(k.frame @ f[k]), Dofs([0] * k.kind.nv)
-    vdot, lam = filter_and_smooth(links, phi, H, G, D, z, x)  # ε = Hψ f, by Identity 5.1
+        z[k] = k.frame @ f[k]
+    for k in links.tip_to_base():
+        eps = H[k] @ z[k]  # Hψ f, by Identity 5.1
+        nu[k] = D[k].inv @ eps
+        z[k.parent] += phi[k] @ (z[k] - G[k] @ eps)
+    lam[links.base] = Motion.zero()
     for k in links.base_to_tip():
+        vdot[k], lam[k] = smoothed(phi[k].T @ lam[k.parent], nu[k], H[k], G[k])  # (4.22)
         alpha[k] = k.frame.T @ lam[k]
     return vdot, alpha
 
