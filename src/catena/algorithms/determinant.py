@@ -85,3 +85,6 @@ LOG_DETERMINANT = Function("log_determinant", log_determinant, {"q": "q"}, {"log
 LOG_DETERMINANT_GRADIENT = Function(
     "log_determinant_gradient", log_determinant_gradient, {"q": "q"}, {"log_determinant": "robot", "gradient": "v"}
 )
+GRADIENT = Function(
+    "logdet_gradient", lambda links, q: log_determinant_gradient(links, q)[1], {"q": "q"}, {"gradient": "v"}
+)

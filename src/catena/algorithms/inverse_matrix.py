@@ -13,8 +13,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from catena.algorithms.frames import Place
-from catena.algorithms.innovations import riccati
+from catena.algorithms.innovations import FACTOR, SOLVE, riccati
 from catena.functions.function import Function
+from catena.functions.recipes import columns
 from catena.scalars import Scalar, is_zero
 from catena.spatial import Dofs, Force, SmallSymmetric, small
 from catena.sweeps import Field
@@ -123,5 +124,9 @@ def _forward(L: list[list[Scalar]], x: list[Scalar]) -> list[Scalar]:
 
 
 INVERSE_MASS_MATRIX = Function(
-    "inverse_mass_matrix/whitened", inverse_mass_matrix, {"q": "q"}, {"inverse": "dense:nv,nv"}
+    "inverse_mass_matrix/whitened",
+    inverse_mass_matrix,
+    {"q": "q"},
+    {"inverse": "dense:nv,nv"},
+    rolled=lambda ask, q: columns(ask, SOLVE, ask.tree.nv, q, *ask(FACTOR, q)),
 )

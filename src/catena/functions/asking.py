@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -12,7 +11,7 @@ import numpy.typing as npt
 from catena.errors import ShapeError, UnsupportedError
 from catena.functions import engine
 from catena.functions.function import Function
-from catena.scalars import Scalar
+from catena.model.singular import check_leaves
 
 if TYPE_CHECKING:
     from catena.robot import Robot
@@ -83,28 +82,17 @@ def checked(
     return Checked(given, batch, signature.wanted(out, batch))
 
 
-def is_rolled(robot: Robot, shape: str | None) -> bool:
-    """Whether kernels of this robot are loops, which cannot make whole matrices."""
-    engine.check_shape(shape)
-    return shape == "rolled" or (shape is None and robot.tree.n > engine.UNROLLED)
+def check_held(robot: Robot) -> None:
+    """Refuse, by name, a link that makes every mass matrix of the robot singular; it is looked for once."""
+    if "_held" not in robot.__dict__:
+        check_leaves(robot.tree)
+        robot.__dict__["_held"] = True
 
 
 def one_of(what: str, value: str, allowed: Sequence[str]) -> None:
     """Refuse a word that is not among those allowed."""
     if value not in allowed:
         raise UnsupportedError(f"no {what} {value!r}; expected one of {', '.join(map(repr, allowed))}")
-
-
-def components(array: Array, dimensions: int = 1) -> list[Scalar]:
-    """The numbers along the last dimensions, each an array over the batch: scalars for algorithms that run on any."""
-    batch = array.ndim - dimensions
-    return list(np.moveaxis(array.reshape(*array.shape[:batch], math.prod(array.shape[batch:])), -1, 0))
-
-
-def stacked(parts: Sequence[Any], out: Array | None = None) -> Array:
-    """Scalars of :func:`components` as one array again, along a new last dimension."""
-    result = np.stack(np.broadcast_arrays(*parts), axis=-1)
-    return delivered(result, out)
 
 
 def delivered(result: Array, out: Array | None) -> Array:

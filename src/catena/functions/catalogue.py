@@ -20,6 +20,7 @@ from catena.algorithms.forward_dynamics import FD1, FD2, FD3, FD4
 from catena.algorithms.two_sweep import TWO_SWEEP
 from catena.errors import UnknownNameError
 from catena.functions.function import Function
+from catena.functions.recipes import columns
 
 INVERSE_DYNAMICS = Function(
     "inverse_dynamics",
@@ -37,10 +38,16 @@ BIAS = Function(
     optional=("f_ext",),
 )
 
-MASS_MATRIX = Function("mass_matrix", composite_body.mass_matrix, inputs={"q": "q"}, outputs={"M": "dense:nv,nv"})
-
 MASS_MATRIX_TIMES = Function(
     "mass_matrix_times", newton_euler.mass_matrix_times, inputs={"q": "q", "x": "v"}, outputs={"y": "v"}
+)
+
+MASS_MATRIX = Function(
+    "mass_matrix",
+    composite_body.mass_matrix,
+    inputs={"q": "q"},
+    outputs={"M": "dense:nv,nv"},
+    rolled=lambda ask, q: columns(ask, MASS_MATRIX_TIMES, ask.tree.nv, q),
 )
 
 

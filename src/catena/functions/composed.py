@@ -20,15 +20,19 @@ Recipe = Callable[..., Any]
 class Loops:
     """What a recipe asks with, an :class:`~catena.functions.recipes.Ask`: other functions, in the same dtype.
 
-    `tree` is the mechanism; `find` gives the rolled kernel of a function.
+    `tree` is the mechanism; `find` gives what evaluates a function by its rolled kernel, and is asked once for each.
     """
 
     def __init__(self, tree: Tree, find: Callable[[Function], Callable[..., Any]]) -> None:
         self.tree, self._find = tree, find
+        self._known: dict[str, Callable[..., Any]] = {}
 
     def __call__(self, function: Function, *arrays: Any) -> Any:
         """What the function makes of the arrays: the result, or a tuple of results."""
-        return self._find(function)(*arrays)
+        run = self._known.get(function.name)
+        if run is None:
+            run = self._known[function.name] = self._find(function)
+        return run(*arrays)
 
 
 class Composed:
@@ -38,7 +42,7 @@ class Composed:
         recipe: gets the arrays as they were given; what it returns is broadcast over all leading dimensions.
         signature: what calls take and give.
         tree: the mechanism.
-        find: gives the rolled kernel of another function.
+        find: gives what evaluates another function by its rolled kernel.
     """
 
     def __init__(

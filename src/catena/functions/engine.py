@@ -70,12 +70,17 @@ def _made(
     robot: Robot, function: Function, present: tuple[str, ...], dtype: np.dtype[Any], shape: str
 ) -> Kernel | Composed:
     from catena.kernels.build import rolled_kernel, unrolled_kernel
+    from catena.kernels.call.fastcall import fast_call
 
     if shape == "unrolled":
         return unrolled_kernel(robot.tree, function, present, dtype)
     if function.rolled is None:
         return rolled_kernel(robot.tree, function, present, dtype)
-    loops = functools.partial(kernel, robot, dtype=dtype, shape="rolled")
+
+    def loops(other: Function) -> Any:
+        found = kernel(robot, other, dtype=dtype, shape="rolled")
+        return fast_call(found, found)
+
     return Composed(function.rolled, signature(robot, function, present, dtype), robot.tree, loops)
 
 

@@ -17,13 +17,12 @@ from catena.algorithms import frames, inverse_matrix
 from catena.algorithms.frames import Place
 from catena.algorithms.kinematics import FRAMES
 from catena.errors import SingularError
-from catena.functions.asking import one_of
+from catena.functions.asking import check_held, one_of
 from catena.functions.composed import Recipe
 from catena.functions.frame_recipes import Carried
 from catena.functions.function import Function
 from catena.functions.recipes import Ask
 from catena.model.lowering.placement import snapped
-from catena.model.singular import check_leaves
 from catena.model.tree import Frame
 from catena.spatial import Mat3, Transform, Turn, Vec3
 
@@ -114,7 +113,7 @@ def _at_points(algorithm: Callable[..., Any]) -> Callable[..., Any]:
 
 def _check_moving(robot: Robot, names: Sequence[str], invertible: bool = False) -> None:
     """Refuse the base, and where Λ is wanted, frames that fewer joints move than they have directions."""
-    check_leaves(robot.tree)
+    check_held(robot)
     moving: set[int] = set()
     for name in names:
         k = robot.frame(name).link

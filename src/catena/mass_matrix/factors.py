@@ -89,8 +89,7 @@ class Upper(_Factor):
 
     def dense(self) -> Array:
         """The matrix, (..., nv, nv). O(n²) time and memory."""
-        columns = Upper(_widened(self._method), self._transposed)._times(_units(self._method))
-        return np.swapaxes(columns, -1, -2)
+        return self._method.upper_dense("transpose_times" if self._transposed else "times")
 
 
 class BlockDiagonal(_Factor):
@@ -120,16 +119,4 @@ class BlockDiagonal(_Factor):
 
     def dense(self) -> Array:
         """The matrix, (..., nv, nv). O(n²) time and memory."""
-        return _widened(self._method).blocks("times", _units(self._method))
-
-
-def _units(method: Method) -> Array:
-    return np.eye(method.robot.nv, dtype=method.dtype)
-
-
-def _widened(method: Method) -> Method:
-    """The same factors with one more dimension, along which a matrix has its columns."""
-    wide = type(method)(method.robot, method.q[..., None, :], method.dtype, method.shape)
-    gains, blocks = method.factors
-    wide.__dict__["factors"] = gains[..., None, :, :], blocks[..., None, :, :]
-    return wide
+        return self._method.blocks_dense()

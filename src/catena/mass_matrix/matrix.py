@@ -12,12 +12,11 @@ from catena.algorithms.determinant import LOG_DETERMINANT
 from catena.algorithms.inverse_matrix import INVERSE_MASS_MATRIX
 from catena.arguments.arrays import Port, as_array
 from catena.errors import ShapeError, UnsupportedError
-from catena.functions.asking import is_rolled, quick
+from catena.functions.asking import check_held, quick
 from catena.functions.engine import check_shape, checked_dtype
 from catena.mass_matrix.factors import BlockDiagonal, Factors, Upper
 from catena.mass_matrix.methods import METHODS, DenseMethod, Method, method_class
 from catena.mass_matrix.vectors import answer, product, product_from_the_left
-from catena.model.singular import check_leaves
 
 if TYPE_CHECKING:
     from scipy.sparse.linalg import LinearOperator
@@ -110,7 +109,7 @@ class MassMatrix:
 
         Where `numpy.linalg.solve` has right-hand sides in columns, transpose: M⁻¹ Jᵀ is `M.solve(J).T`.
         """
-        self._check()
+        check_held(self.robot)
         return cast(Array, answer(self._method, "MassMatrix.solve", self._method.solve, out, "b", b))
 
     def logdet(self, *, out: Array | None = None) -> Any:
@@ -119,24 +118,24 @@ class MassMatrix:
             found = self._quick.get("logdet")
             if found is not None:
                 return found(self.q)
-        self._check()
+        check_held(self.robot)
         if self._quick is not None:
             self._quick["logdet"] = quick(self.robot, LOG_DETERMINANT)
         return answer(self._method, "MassMatrix.logdet", self._method.logdet, out, result="number")
 
     def logdet_gradient(self, *, out: Array | None = None) -> Array:
         """The derivatives of log det M along each joint velocity, (..., nv). O(n)."""
-        self._check()
+        check_held(self.robot)
         return cast(Array, answer(self._method, "MassMatrix.logdet_gradient", self._method.logdet_gradient, out))
 
     def sqrt_matvec(self, z: npt.ArrayLike, *, out: Array | None = None) -> Array:
         """A z, where A Aᵀ = M: with z white noise of variance kT, momenta of the canonical ensemble. O(n)."""
-        self._check()
+        check_held(self.robot)
         return cast(Array, answer(self._method, "MassMatrix.sqrt_matvec", self._method.root, out, "z", z))
 
     def inv_sqrt_matvec(self, z: npt.ArrayLike, *, out: Array | None = None) -> Array:
         """A z, where A Aᵀ = M⁻¹: with z white noise of variance kT, velocities of the canonical ensemble. O(n)."""
-        self._check()
+        check_held(self.robot)
         return cast(Array, answer(self._method, "MassMatrix.inv_sqrt_matvec", self._method.inverse_root, out, "z", z))
 
     def quadratic_form(self, v: npt.ArrayLike, *, out: Array | None = None) -> Any:
@@ -150,12 +149,12 @@ class MassMatrix:
 
     def inv_diagonal(self, *, out: Array | None = None) -> Array:
         """The diagonal of M⁻¹, (..., nv). O(n)."""
-        self._check()
+        check_held(self.robot)
         return cast(Array, answer(self._method, "MassMatrix.inv_diagonal", self._method.inverse_diagonal, out))
 
     def factors(self) -> Factors:
         """U and D with M = U D Uᵀ: U unit upper triangular, D block diagonal with a block for each joint. O(n)."""
-        self._check()
+        check_held(self.robot)
         if self._kind is DenseMethod:
             raise UnsupportedError("method='dense' keeps a Cholesky factor; use 'innovations' or 'udu' for U and D")
         return Factors(Upper(self._method), BlockDiagonal(self._method))
@@ -170,8 +169,8 @@ class MassMatrix:
             found = self._quick.get("inv")
             if found is not None:
                 return cast(Array, found(self.q))
-        self._check()
-        if self._quick is not None and not is_rolled(self.robot, None):
+        check_held(self.robot)
+        if self._quick is not None:
             self._quick["inv"] = quick(self.robot, INVERSE_MASS_MATRIX)
         return cast(Array, answer(self._method, "MassMatrix.inv", self._method.inverse, out, result="matrix"))
 
@@ -208,7 +207,7 @@ class MassMatrix:
 
         Exact up to rounding when nv <= steps; otherwise a lower bound, mostly within a few percent.
         """
-        self._check()
+        check_held(self.robot)
         count = min(steps, self.robot.nv)
         rng = np.random.default_rng(0)
         start = rng.standard_normal((*self.shape[:-2], self.robot.nv)).astype(self.dtype)
@@ -218,13 +217,6 @@ class MassMatrix:
     def __repr__(self) -> str:
         batch = f" x {self.shape[:-2]}" if self.ndim > 2 else ""
         return f"<MassMatrix of {self.robot.name!r}, {self.robot.nv} x {self.robot.nv}{batch}, {self.method}>"
-
-    def _check(self) -> None:
-        """Refuse, by name, a link that makes every mass matrix of the robot singular."""
-        known = self.robot.__dict__
-        if "_held" not in known:
-            check_leaves(self.robot.tree)
-            known["_held"] = True
 
 
 def _largest(action: Callable[[Array], Array], start: Array, steps: int) -> Any:

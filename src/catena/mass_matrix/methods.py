@@ -16,13 +16,14 @@ import numpy.typing as npt
 
 from catena.algorithms import determinant, innovations, udu
 from catena.algorithms.diagonals import DIAGONAL, INVERSE_DIAGONAL
-from catena.algorithms.energy import KINETIC_ENERGY
+from catena.algorithms.energy import QUADRATIC_FORM
 from catena.algorithms.inverse_matrix import INVERSE_MASS_MATRIX
 from catena.errors import SingularError, UnsupportedError
 from catena.fixman import method as fixman_method
-from catena.functions.asking import ask, delivered, is_rolled
+from catena.functions.asking import ask, delivered
 from catena.functions.catalogue import MASS_MATRIX, MASS_MATRIX_TIMES
 from catena.functions.function import Function
+from catena.functions.recipes import Ask, columns
 from catena.spatial import Dofs, SmallSymmetric, small
 from catena.sweeps import Field, Links
 
@@ -84,9 +85,21 @@ class Factorization:
     transpose_divide: Function
 
 
+def _of_one(function: Function) -> Function:
+    """A solve that keeps one copy of factors on long chains where all right-hand sides are of one configuration."""
+    loops = replace(function, name=f"{function.name}/loops")
+    shared = replace(function, name=f"{function.name}/shared", shared=tuple(function.inputs)[:-1])
+
+    def rolled(ask: Ask, *arrays: Array) -> Any:
+        q, *_, b = arrays
+        return ask(shared if q.ndim == 1 < b.ndim else loops, *arrays)
+
+    return replace(function, rolled=rolled)
+
+
 INNOVATIONS = Factorization(
     innovations.FACTOR,
-    innovations.SOLVE,
+    _of_one(innovations.SOLVE),
     innovations.ROOT,
     innovations.INVERSE_ROOT,
     innovations.COLOUR,
@@ -96,7 +109,7 @@ INNOVATIONS = Factorization(
 )
 UDU = Factorization(
     udu.FACTORS,
-    Function("udu/solve_factored", _udu_solve, _FACTORED, {"y": "v"}),
+    _of_one(Function("udu/solve_factored", _udu_solve, _FACTORED, {"y": "v"})),
     Function("udu/root", _udu_root, _FACTORED, {"y": "v"}),
     Function("udu/inverse_root", _udu_inverse_root, _FACTORED, {"y": "v"}),
     udu.U_TIMES,
@@ -134,10 +147,7 @@ class Method:
 
     def solve(self, b: npt.ArrayLike, out: Array | None = None) -> Array:
         """M⁻¹ b."""
-        function = self.factorization.solve
-        if self.q.ndim == 1 and np.ndim(b) > 1 and is_rolled(self.robot, self.shape):
-            function = replace(function, name=f"{function.name}/shared", shared=("q", "G", "psi", "D"))
-        result: Array = self.ask(function, self.q, *self.factors, b, out=out)
+        result: Array = self.ask(self.factorization.solve, self.q, *self.factors, b, out=out)
         return result
 
     def root(self, z: npt.ArrayLike, out: Array | None = None) -> Array:
@@ -156,15 +166,12 @@ class Method:
 
     def logdet_gradient(self, out: Array | None = None) -> Array:
         """The derivatives of log det M."""
-        outs = None if out is None else (None, out)
-        _, gradient = self.ask(determinant.LOG_DETERMINANT_GRADIENT, self.q, out=outs)
-        result: Array = gradient
+        result: Array = self.ask(determinant.GRADIENT, self.q, out=out)
         return result
 
     def quadratic_form(self, v: npt.ArrayLike, out: Array | None = None) -> Any:
         """vᵀ M v, twice the kinetic energy."""
-        energy = self.ask(KINETIC_ENERGY, self.q, v, out=out)
-        return energy + energy if out is None else np.add(out, out, out=out)
+        return self.ask(QUADRATIC_FORM, self.q, v, out=out)
 
     def diagonal(self, out: Array | None = None) -> Array:
         """The diagonal of M."""
@@ -177,32 +184,33 @@ class Method:
         return result
 
     def dense(self, out: Array | None = None) -> Array:
-        """M, (..., nv, nv), from composite bodies, or column by column where kernels are loops."""
-        if not is_rolled(self.robot, self.shape):
-            result: Array = self.ask(MASS_MATRIX, self.q, out=out)
-            return result
-        columns = self.ask(MASS_MATRIX_TIMES, self.q[..., None, :], np.eye(self.robot.nv, dtype=self.dtype))
-        return delivered(np.swapaxes(columns, -1, -2), out)
+        """M, (..., nv, nv)."""
+        result: Array = self.ask(MASS_MATRIX, self.q, out=out)
+        return result
 
     def inverse(self, out: Array | None = None) -> Array:
-        """M⁻¹, (..., nv, nv): whole, or column by column where kernels are loops."""
-        if not is_rolled(self.robot, self.shape):
-            result: Array = self.ask(INVERSE_MASS_MATRIX, self.q, out=out)
-            return result
-        gains, blocks = (f[..., None, :, :] for f in self.factors)
-        units = np.eye(self.robot.nv, dtype=self.dtype)
-        columns = self.ask(self.factorization.solve, self.q[..., None, :], gains, blocks, units)
-        return delivered(np.swapaxes(columns, -1, -2), out)
+        """M⁻¹, (..., nv, nv)."""
+        result: Array = self.ask(INVERSE_MASS_MATRIX, self.q, out=out)
+        return result
 
     def upper(self, which: str, x: npt.ArrayLike, out: Array | None = None) -> Array:
         """What U does: `which` names an action of the factorization."""
         result: Array = self.ask(getattr(self.factorization, which), self.q, self.factors[0], x, out=out)
         return result
 
+    def upper_dense(self, which: str) -> Array:
+        """The matrix that does what `which` names, (..., nv, nv)."""
+        function = getattr(self.factorization, which)
+        return columns(self.ask, function, self.robot.nv, self.q, self.factors[0])
+
     def blocks(self, which: str, x: npt.ArrayLike, out: Array | None = None) -> Array:
         """What D does: "times" or "solve"."""
         result: Array = self.ask(BLOCKS_TIMES if which == "times" else BLOCKS_SOLVE, self.factors[1], x, out=out)
         return result
+
+    def blocks_dense(self) -> Array:
+        """D, (..., nv, nv)."""
+        return columns(self.ask, BLOCKS_TIMES, self.robot.nv, self.factors[1])
 
 
 class UduMethod(Method):

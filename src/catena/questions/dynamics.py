@@ -9,10 +9,9 @@ import numpy.typing as npt
 
 from catena.arguments.wrenches import Wrenches, wrenches
 from catena.functions import engine
-from catena.functions.asking import checked, one_of
+from catena.functions.asking import check_held, checked, one_of
 from catena.functions.catalogue import BIAS, FORWARD_DYNAMICS, INVERSE_DYNAMICS
 from catena.functions.function import Function
-from catena.model.singular import check_leaves
 
 if TYPE_CHECKING:
     from catena.robot import Robot
@@ -52,9 +51,7 @@ class Dynamics:
             (_, v, tau), *_ = checked(self._robot, FORWARD_DYNAMICS["innovations"], q, v, tau, dtype=dtype)
             tau = tau - self._robot.joint_losses(v)
         one_of("forward dynamics", method, [*FORWARD_DYNAMICS, "fixman"])
-        if "_held" not in self.__dict__:
-            check_leaves(self._robot.tree)
-            self.__dict__["_held"] = True
+        check_held(self._robot)
         if method == "fixman":
             from catena.fixman import method as fixman_method  # brings in SciPy
 

@@ -11,10 +11,9 @@ import numpy.typing as npt
 
 from catena.algorithms.inverse_matrix import INVERSE_MASS_MATRIX
 from catena.functions import engine
-from catena.functions.asking import checked, is_rolled
+from catena.functions.asking import ask, check_held
 from catena.kernels.call.fastcall import fast_call
 from catena.mass_matrix.matrix import MassMatrix
-from catena.model.singular import check_leaves
 from catena.questions.jacobians import Jacobians, Links
 
 Array = npt.NDArray[Any]
@@ -59,12 +58,11 @@ class Operational(Jacobians):
         shape: str | None = None,
     ) -> Array:
         """M(q)⁻¹ as an array, (..., nv, nv), SI units: `mass_matrix(q).inv()` in one call. O(n²)."""
-        if "inverse_mass_matrix" not in self.__dict__ and dtype is np.float64 and not is_rolled(self._robot, shape):
-            check_leaves(self._robot.tree)
+        check_held(self._robot)
+        if "inverse_mass_matrix" not in self.__dict__ and dtype is np.float64 and shape is None:
             kernel = engine.kernel(self._robot, INVERSE_MASS_MATRIX)
             self.__dict__["inverse_mass_matrix"] = fast_call(kernel, self.inverse_mass_matrix)
-        (q,), _, (out,) = checked(self._robot, INVERSE_MASS_MATRIX, q, out=out, dtype=dtype)
-        return self.mass_matrix(q, dtype=dtype, shape=shape).inv(out=out)
+        return cast(Array, ask(self._robot, INVERSE_MASS_MATRIX, q, out=out, dtype=dtype, shape=shape))
 
     @cached_property
     def _q_shape(self) -> tuple[int]:
