@@ -82,9 +82,9 @@ def articulated_body(model: Lowered) -> Any:
     """The function a(q, v, tau): velocities and bias to the tips, articulated inertias to the base, accelerations."""
     n, parent = model.n, model.parent.tolist()
     q, v, tau = (ca.SX.sym(name, n) for name in ("q", "v", "tau"))
-    if not set(model.kind.tolist()) <= {BY_NAME["revolute"].code, BY_NAME["prismatic"].code}:
+    if not set(model.joint_type.tolist()) <= {BY_NAME["revolute"].code, BY_NAME["prismatic"].code}:
         raise ValueError("only revolute and prismatic joints")
-    slides = [kind == BY_NAME["prismatic"].code for kind in model.kind]
+    slides = [joint_type == BY_NAME["prismatic"].code for joint_type in model.joint_type]
     path = [steps(constants(model, i), slides[i], q[i]) for i in range(n)]
     w, bias, M, f, G, e, a, out = ([ca.SX.zeros(0)] * n for _ in range(8))
     for i, p in enumerate(parent):

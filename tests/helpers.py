@@ -11,7 +11,7 @@ from catena.model.joints import JOINT_TYPES
 from catena.model.tree import Tree
 
 Array = npt.NDArray[np.float64]
-KIND_NAMES = {joint.code: joint.name for joint in JOINT_TYPES}
+JOINT_TYPE_NAMES = {joint.code: joint.name for joint in JOINT_TYPES}
 Placements = Mapping[str, tuple[Array, Array]]
 
 
@@ -33,26 +33,26 @@ def about_x(angle: float) -> Array:
     return np.array([[1.0, 0.0, 0.0], [0.0, c, -s], [0.0, s, c]])
 
 
-def joint_motion(kind: str, q: Array, pitch: float) -> tuple[Array, Array]:
+def joint_motion(joint_type: str, q: Array, pitch: float) -> tuple[Array, Array]:
     """J(q): rotation and position of a joint's moved canonical frame."""
     zero = np.zeros(3)
-    if kind in ("revolute", "continuous"):
+    if joint_type in ("revolute", "continuous"):
         return about_z(q[0]), zero
-    if kind == "prismatic":
+    if joint_type == "prismatic":
         return np.eye(3), np.array([0.0, 0.0, q[0]])
-    if kind == "helical":
+    if joint_type == "helical":
         return about_z(q[0]), np.array([0.0, 0.0, pitch * q[0]])
-    if kind == "cylindrical":
+    if joint_type == "cylindrical":
         return about_z(q[0]), np.array([0.0, 0.0, q[1]])
-    if kind == "universal":
+    if joint_type == "universal":
         return about_z(q[0]) @ about_x(q[1]), zero
-    if kind == "planar":
+    if joint_type == "planar":
         return about_z(q[2]), np.array([q[0], q[1], 0.0])
-    if kind == "spherical":
+    if joint_type == "spherical":
         return quaternion_to_rotation(q), zero
-    if kind == "free":
+    if joint_type == "free":
         return quaternion_to_rotation(q[3:]), np.asarray(q[:3], dtype=float)
-    raise AssertionError(kind)
+    raise AssertionError(joint_type)
 
 
 def placements(tree: Tree, q: Array) -> Placements:
@@ -62,7 +62,7 @@ def placements(tree: Tree, q: Array) -> Placements:
         R, p = poses[parent] if parent >= 0 else (np.eye(3), np.zeros(3))
         Q = tree.joint_rotation[i]
         own = q[tree.q_start[i] : tree.q_start[i + 1]]
-        turn, shift = joint_motion(KIND_NAMES[int(tree.kind[i])], own, tree.pitch[i])
+        turn, shift = joint_motion(JOINT_TYPE_NAMES[int(tree.joint_type[i])], own, tree.pitch[i])
         at = R @ tree.placement_rotation[i] @ Q
         poses.append((at @ turn @ Q.T, p + R @ tree.placement_position[i] + at @ shift))
     found = dict(zip(tree.link_names, poses, strict=True))
@@ -83,8 +83,8 @@ def center_of_mass(tree: Tree, q: Array) -> Array:
 def random_configuration(tree: Tree, rng: np.random.Generator) -> Array:
     """Every coordinate uniform between -3 and 3, whatever its limits; quaternions uniform over rotations."""
     q = rng.uniform(-3.0, 3.0, tree.nq)
-    for kind, end in zip(tree.kind, tree.q_start[1:], strict=True):
-        if KIND_NAMES[int(kind)] in ("spherical", "free"):
+    for joint_type, end in zip(tree.joint_type, tree.q_start[1:], strict=True):
+        if JOINT_TYPE_NAMES[int(joint_type)] in ("spherical", "free"):
             quaternion = rng.normal(size=4)
             q[end - 4 : end] = quaternion / np.linalg.norm(quaternion)
     return q

@@ -18,12 +18,12 @@ from catena.model.lie import turn_about
 def test_every_joint_type() -> None:
     builder = catena.Builder("all")
     above = "base"
-    for kind in BY_NAME:
-        builder.link(f"on_{kind}", 1.0, (0.1, 0.2, 0.3), (1, 1, 1))
-        getattr(builder, kind)(kind, above, f"on_{kind}", position=(0, 0, 1))
-        above = f"on_{kind}"
+    for joint_type in BY_NAME:
+        builder.link(f"on_{joint_type}", 1.0, (0.1, 0.2, 0.3), (1, 1, 1))
+        getattr(builder, joint_type)(joint_type, above, f"on_{joint_type}", position=(0, 0, 1))
+        above = f"on_{joint_type}"
     robot = builder.build()
-    assert [joint.type for joint in robot.joints] == [kind for kind in BY_NAME if kind != "fixed"]
+    assert [joint.type for joint in robot.joints] == [joint_type for joint_type in BY_NAME if joint_type != "fixed"]
     assert [joint.name for joint in robot.joints] == [joint.type for joint in robot.joints]
     assert robot.total_mass == len(BY_NAME)
 

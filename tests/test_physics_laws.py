@@ -21,7 +21,7 @@ from catena.functions.function import Function
 from catena.model.joints import BY_NAME
 
 Array = NDArray[np.float64]
-KINDS = [name for name in BY_NAME if name != "fixed"]
+TYPES = [name for name in BY_NAME if name != "fixed"]
 STEP = 1e-4
 
 laws = settings(max_examples=30, deadline=None, derandomize=True)
@@ -32,11 +32,11 @@ def states(draw: st.DrawFn, base: str | None = None, gravity: bool = True) -> tu
     """A robot with rotors, a configuration, velocities, and torques or accelerations."""
     seed = draw(st.integers(0, 2**32 - 1))
     rng = np.random.default_rng(seed)
-    kinds = draw(st.lists(st.sampled_from(KINDS), min_size=1, max_size=4, unique=True))
+    joint_types = draw(st.lists(st.sampled_from(TYPES), min_size=1, max_size=4, unique=True))
     robot = catena.random_tree(
         rng,
         draw(st.integers(1, 6)),
-        kinds,
+        joint_types,
         draw(st.sampled_from([0.0, 0.4, 1.0])),
         base=base or draw(st.sampled_from(["fixed", "floating"])),
         gravity=rng.uniform(-10, 10, 3) if gravity else np.zeros(3),

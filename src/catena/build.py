@@ -124,7 +124,9 @@ class Builder:
             links.insert(0, LinkPart(self._base))
         return Robot(assemble(links, self._joints, name=self._name, base=base, gravity=self._gravity))
 
-    def _joint(self, name: str, kind: str, parent: str, child: str, details: dict[str, Any], **axes: Any) -> Builder:
+    def _joint(
+        self, name: str, joint_type: str, parent: str, child: str, details: dict[str, Any], **axes: Any
+    ) -> Builder:
         unknown = sorted(set(details) - _DETAILS)
         if unknown:
             expected = ", ".join(sorted(_DETAILS))
@@ -137,7 +139,7 @@ class Builder:
                 details = {**details, "rotation": _rotation(details["rotation"])}
         except ModelError as error:
             raise ModelError(f"joint {name!r}: {error}", joint=name) from None
-        self._joints.append(JointPart(name, kind, parent, child, **details, **axes))
+        self._joints.append(JointPart(name, joint_type, parent, child, **details, **axes))
         return self
 
 

@@ -34,9 +34,9 @@ class Link:
     friction: Dofs
     """Torque that each degree of freedom loses to dry friction when it moves."""
 
-    def __init__(self, kind: type[JointType], constants: Mapping[str, Scalar], *of_joint: Dofs) -> None:
+    def __init__(self, joint_type: type[JointType], constants: Mapping[str, Scalar], *of_joint: Dofs) -> None:
         """`of_joint` are Dofs in the order of :data:`~catena.model.lowering.lowered.OF_JOINT`."""
-        self.kind, self.constants = kind, constants
+        self.joint_type, self.constants = joint_type, constants
         self.armature, self.damping, self.friction = of_joint
 
     def _get(self, *names: str) -> list[Scalar]:
@@ -56,11 +56,12 @@ class Link:
         placement = Transform.of(
             TurnAbout("z", ct, st), ShiftAlong("x", a), ShiftAlong("y", b), ShiftAlong("z", d), TurnAbout("x", ca, sa)
         )
-        return placement.then(self.kind.motion(q, pitch, Screw(angle, c, s, slide))), self.kind.axes(q, pitch)
+        motion = self.joint_type.motion(q, pitch, Screw(angle, c, s, slide))
+        return placement.then(motion), self.joint_type.axes(q, pitch)
 
     def bias_acceleration(self, V: Motion, H: Axes, q: Dofs, v: Dofs) -> Motion:
         """a(k): the acceleration of the link that is due to velocities alone."""
-        return V.cross(H.T @ v) + self.kind.axes_rate(q, v)
+        return V.cross(H.T @ v) + self.joint_type.axes_rate(q, v)
 
     @property
     def frame(self) -> Transform:
@@ -113,9 +114,9 @@ class RealLink(Link):
     """A link of a given mechanism, with its number."""
 
     def __init__(
-        self, index: int, v_start: int, kind: type[JointType], constants: Mapping[str, Scalar], *of_joint: Dofs
+        self, index: int, v_start: int, joint_type: type[JointType], constants: Mapping[str, Scalar], *of_joint: Dofs
     ) -> None:
-        super().__init__(kind, constants, *of_joint)
+        super().__init__(joint_type, constants, *of_joint)
         self.index, self.v_start = index, v_start
 
 
@@ -150,14 +151,14 @@ class RealLinks:
         columns = {name: column.tolist() for name, column in lowered.constants.items()}
         of_joint = [getattr(lowered, name).tolist() for name in OF_JOINT.values()]
         solid, on_solid = lowered.solid.tolist(), lowered.on_solid.tolist()
-        for i, (parent, code) in enumerate(zip(lowered.parent.tolist(), lowered.kind.tolist(), strict=True)):
+        for i, (parent, code) in enumerate(zip(lowered.parent.tolist(), lowered.joint_type.tolist(), strict=True)):
             constants = {name: number(column[i]) for name, column in columns.items()}
             if number is not float:
                 _sharpen(constants)
-            kind = JOINT_TYPES[code]
+            joint_type = JOINT_TYPES[code]
             start = int(lowered.v_start[i])
-            dofs = [Dofs([number(x) for x in column[start : start + kind.nv]]) for column in of_joint]
-            link = RealLink(i, start, kind, constants, *dofs)
+            dofs = [Dofs([number(x) for x in column[start : start + joint_type.nv]]) for column in of_joint]
+            link = RealLink(i, start, joint_type, constants, *dofs)
             link.parent = self._links[parent] if parent >= 0 else self.base
             link.solid, link.on_solid = solid[i], on_solid[i]
             self._links.append(link)

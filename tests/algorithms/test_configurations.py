@@ -25,7 +25,7 @@ SHAPES = ["unrolled", "rolled"]
 REALS = [np.float64, np.float32]
 each_shape = pytest.mark.parametrize("shape", SHAPES)
 each_real = pytest.mark.parametrize("real", REALS)
-each_kind = pytest.mark.parametrize("kind", MOVING)
+each_joint_type = pytest.mark.parametrize("kind", MOVING)
 
 
 def one_joint(kind: str) -> catena.Robot:
@@ -54,7 +54,7 @@ def furthest(found: np.ndarray, exact: list[list[mpmath.mpf]], size: float) -> f
     return float(max(errors)) / float(np.spacing(found.dtype.type(size)))
 
 
-@each_kind
+@each_joint_type
 @each_real
 @each_shape
 def test_as_fifty_digits_say(kind, real, shape) -> None:
@@ -71,7 +71,7 @@ def test_as_fifty_digits_say(kind, real, shape) -> None:
             assert furthest(ask(robot, function, q, other, shape=shape, real=real), truth, size) < 6
 
 
-@each_kind
+@each_joint_type
 @each_real
 def test_difference_undoes_integrate_to_the_last_digits_of_small_steps(kind, real) -> None:
     """From where nothing is turned, nothing is lost: the relative error is that of a few roundings."""

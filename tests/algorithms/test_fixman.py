@@ -19,7 +19,7 @@ from catena.spatial import Motion
 from catena.sweeps import RealLinks
 
 UNITS = [Motion.of([float(i == j) for j in range(6)]) for i in range(6)]
-KINDS = ("revolute", "prismatic", "helical", "cylindrical", "universal", "planar", "spherical")
+TYPES = ("revolute", "prismatic", "helical", "cylindrical", "universal", "planar", "spherical")
 
 
 def with_rotors(robot: catena.Robot, rng: np.random.Generator) -> catena.Robot:
@@ -61,9 +61,9 @@ def test_forward_dynamics_on_trees_of_all_joint_types(seed, rotors, base, rng) -
     assert wrench.shape == (robot.tree.n, 6)
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_each_joint_type(kind, rng) -> None:
-    robot = catena.random_tree(5, 5, joint_types=kind)
+@pytest.mark.parametrize("joint_type", TYPES)
+def test_each_joint_type(joint_type, rng) -> None:
+    robot = catena.random_tree(5, 5, joint_types=joint_type)
     values = state(robot, rng)
     assert relative(run(robot, fixman.FIXMAN, values)[0], run(robot, FORWARD_DYNAMICS["fd4"], values)[0]) < 1e-12
 

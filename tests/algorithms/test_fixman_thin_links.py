@@ -6,7 +6,7 @@ import dataclasses
 
 import numpy as np
 import pytest
-from tests.algorithms.test_fixman import KINDS, relative, run, state, with_rotors
+from tests.algorithms.test_fixman import TYPES, relative, run, state, with_rotors
 
 import catena
 from catena.algorithms import fixman, fixman_determinant
@@ -77,9 +77,9 @@ def test_kernels_on_a_tree(shape, rng) -> None:
     check_kernels(thinned(robot, [0, int(robot.tree.parent[-1])], rng), shape, rng)
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_each_joint_type(kind, rng) -> None:
-    check(thin_tree(5, "fixed", rng, joint_types=kind), rng)
+@pytest.mark.parametrize("joint_type", TYPES)
+def test_each_joint_type(joint_type, rng) -> None:
+    check(thin_tree(5, "fixed", rng, joint_types=joint_type), rng)
 
 
 @pytest.mark.parametrize("pattern", ["01", "10", "001", "110"])

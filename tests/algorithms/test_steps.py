@@ -51,7 +51,7 @@ def joints_of(robot: catena.Robot) -> Iterator[Joint]:
     q = links.coordinates(robot.random_configuration(2).tolist(), "q")
     P, _, _ = riccati(links, q)
     for k in links:
-        x, z, lam = (rng.standard_normal(size).tolist() for size in (k.kind.nv, 6, 6))
+        x, z, lam = (rng.standard_normal(size).tolist() for size in (k.joint_type.nv, 6, 6))
         yield Joint(P[k], k.joint(q[k])[1], k.armature, Dofs(x), Force.of(z), Motion.of(lam))
 
 

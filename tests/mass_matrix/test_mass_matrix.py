@@ -51,17 +51,17 @@ def robot_of(topology: str) -> catena.Robot:
     return with_rotors(on_joints_of(catena.random_tree(5, 9, "revolute"), np.arange(9, dtype=np.int8)), 5)
 
 
-def on_joints_of(robot: catena.Robot, kinds: npt.NDArray[np.int8]) -> catena.Robot:
-    """The links of a robot on joints of the given kinds."""
-    q_start = np.concatenate([[0], np.cumsum([JOINT_TYPES[k].nq for k in kinds])])
-    v_start = np.concatenate([[0], np.cumsum([JOINT_TYPES[k].nv for k in kinds])])
+def on_joints_of(robot: catena.Robot, joint_types: npt.NDArray[np.int8]) -> catena.Robot:
+    """The links of a robot on joints of the given types."""
+    q_start = np.concatenate([[0], np.cumsum([JOINT_TYPES[k].nq for k in joint_types])])
+    v_start = np.concatenate([[0], np.cumsum([JOINT_TYPES[k].nv for k in joint_types])])
     nq, nv, zero = int(q_start[-1]), int(v_start[-1]), np.zeros(int(v_start[-1]))
     tree = dataclasses.replace(
         robot.tree,
-        kind=kinds,
+        joint_type=joint_types,
         q_start=q_start,
         v_start=v_start,
-        pitch=np.where(kinds == 3, 0.3, 0.0),
+        pitch=np.where(joint_types == 3, 0.3, 0.0),
         lower=np.full(nq, -np.inf),
         upper=np.full(nq, np.inf),
         **dict.fromkeys(("velocity_limit", "effort_limit"), np.full(nv, np.inf)),

@@ -60,9 +60,9 @@ def test_fixed_joints_are_merged(rng: np.random.Generator) -> None:
         inertia = np.trace(spread @ spread.T) * np.eye(3) - spread @ spread.T
         parts.append(LinkPart(f"part{i}", rng.uniform(0, 2), rng.standard_normal(3), inertia))
         parent = "base" if i == 0 else parts[rng.integers(1, i + 1)].name
-        kind = "revolute" if i in (0, 4) else "fixed"
+        joint_type = "revolute" if i in (0, 4) else "fixed"
         place = rotation(rng), rng.standard_normal(3)
-        joints.append(JointPart(f"joint{i}", kind, parent, f"part{i}", *place, axis=rng.standard_normal(3)))
+        joints.append(JointPart(f"joint{i}", joint_type, parent, f"part{i}", *place, axis=rng.standard_normal(3)))
     tree = assemble(parts, joints)
     apart = assemble(parts, [j._replace(type="revolute") for j in joints], strict=False)
     assert tree.n == 2
@@ -165,8 +165,8 @@ def test_a_hundred_thousand_links_in_one_chain() -> None:
     """No recursion: the depth of a chain does not matter."""
     n = 100_000
     parts = [LinkPart(f"l{i}", 1.0, (0.1, 0, 0), BALL) for i in range(n + 1)]
-    kinds = ["revolute", "fixed", "prismatic", "fixed"]
-    joints = [JointPart(f"j{i}", kinds[i % 4], f"l{i}", f"l{i + 1}", position=(0, 0, 0.1)) for i in range(n)]
+    joint_types = ["revolute", "fixed", "prismatic", "fixed"]
+    joints = [JointPart(f"j{i}", joint_types[i % 4], f"l{i}", f"l{i + 1}", position=(0, 0, 0.1)) for i in range(n)]
     tree = assemble(parts, joints)
     assert (tree.n, len(tree.frames)) == (n // 2, n // 2)
 

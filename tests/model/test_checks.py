@@ -144,16 +144,16 @@ LOOSE = [
 ]
 
 
-@pytest.mark.parametrize(("kind", "mass", "com", "inertia"), LOOSE)
-def test_loose_leaves(kind: str, mass: float, com: tuple[float, ...], inertia: np.ndarray) -> None:
+@pytest.mark.parametrize(("joint_type", "mass", "com", "inertia"), LOOSE)
+def test_loose_leaves(joint_type: str, mass: float, com: tuple[float, ...], inertia: np.ndarray) -> None:
     link = {"mass": mass, "com": com, "inertia": inertia}
     with pytest.raises(SingularError, match=r"'lower'.*'elbow'") as caught:
-        arm(link, {"type": kind})
+        arm(link, {"type": joint_type})
     assert (caught.value.link, caught.value.joint) == ("lower", "elbow")
-    (warning,) = arm(link, {"type": kind}, strict=False).warnings
+    (warning,) = arm(link, {"type": joint_type}, strict=False).warnings
     assert "'lower'" in warning
     assert "singular" in warning
-    assert arm(link, {"type": kind, "armature": 0.01}).n == 2
+    assert arm(link, {"type": joint_type, "armature": 0.01}).n == 2
 
 
 HELD = [
@@ -166,9 +166,9 @@ HELD = [
 ]
 
 
-@pytest.mark.parametrize(("kind", "mass", "com", "inertia"), HELD)
-def test_held_leaves(kind: str, mass: float, com: tuple[float, ...], inertia: np.ndarray) -> None:
-    assert arm({"mass": mass, "com": com, "inertia": inertia}, {"type": kind, "pitch": 0.1}).warnings == ()
+@pytest.mark.parametrize(("joint_type", "mass", "com", "inertia"), HELD)
+def test_held_leaves(joint_type: str, mass: float, com: tuple[float, ...], inertia: np.ndarray) -> None:
+    assert arm({"mass": mass, "com": com, "inertia": inertia}, {"type": joint_type, "pitch": 0.1}).warnings == ()
 
 
 def test_massless_links_that_carry_others_are_fine() -> None:

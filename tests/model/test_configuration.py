@@ -21,10 +21,10 @@ def test_every_joint_goes_by_its_type(robot: catena.Robot, rng: np.random.Genera
     back = robot.difference(q, q1)
     assert {joint.type for joint in robot.joints} == set(BY_NAME) - {"fixed"}
     for joint in robot.joints:
-        kind, at, speed = BY_NAME[joint.type], joint.q_slice, joint.v_slice
-        np.testing.assert_allclose(q1[at], on_arrays(kind.integrate, q[at], dv[speed]), rtol=1e-14)
-        np.testing.assert_allclose(back[speed], on_arrays(kind.difference, q[at], q1[at]), atol=1e-14)
-        np.testing.assert_array_equal(neutral[at], kind.neutral())
+        joint_type, at, speed = BY_NAME[joint.type], joint.q_slice, joint.v_slice
+        np.testing.assert_allclose(q1[at], on_arrays(joint_type.integrate, q[at], dv[speed]), rtol=1e-14)
+        np.testing.assert_allclose(back[speed], on_arrays(joint_type.difference, q[at], q1[at]), atol=1e-14)
+        np.testing.assert_array_equal(neutral[at], joint_type.neutral())
 
 
 def test_leading_dimensions_broadcast(robot: catena.Robot, rng: np.random.Generator) -> None:

@@ -15,103 +15,107 @@ from catena.model.joints import BY_NAME, JointType
 from catena.spatial import Vec3
 from catena.spatial.quaternion import pose_exp, quaternion_exp
 
-MOVING = [kind for name, kind in BY_NAME.items() if name != "fixed"]
+MOVING = [joint_type for name, joint_type in BY_NAME.items() if name != "fixed"]
 numbers = st.floats(-3.0, 3.0)
-each_kind = pytest.mark.parametrize("kind", MOVING, ids=lambda kind: kind.name)
+each_joint_type = pytest.mark.parametrize("joint_type", MOVING, ids=lambda joint_type: joint_type.name)
 
 
-def matrix(kind: type[JointType], q: np.ndarray, pitch: float = 0.2) -> np.ndarray:
+def matrix(joint_type: type[JointType], q: np.ndarray, pitch: float = 0.2) -> np.ndarray:
     """The joint's motion at q as a 4x4 matrix."""
     motion = np.eye(4)
-    motion[:3, :3], motion[:3, 3] = joint_motion(kind.name, q, pitch)
+    motion[:3, :3], motion[:3, 3] = joint_motion(joint_type.name, q, pitch)
     return motion
 
 
-def integrate(kind: type[JointType], q: np.ndarray, dv: np.ndarray) -> np.ndarray:
-    return on_arrays(kind.integrate, np.asarray(q), np.asarray(dv))
+def integrate(joint_type: type[JointType], q: np.ndarray, dv: np.ndarray) -> np.ndarray:
+    return on_arrays(joint_type.integrate, np.asarray(q), np.asarray(dv))
 
 
-def difference(kind: type[JointType], q0: np.ndarray, q1: np.ndarray) -> np.ndarray:
-    return on_arrays(kind.difference, np.asarray(q0), np.asarray(q1))
+def difference(joint_type: type[JointType], q0: np.ndarray, q1: np.ndarray) -> np.ndarray:
+    return on_arrays(joint_type.difference, np.asarray(q0), np.asarray(q1))
 
 
-def normalize(kind: type[JointType], q: np.ndarray) -> np.ndarray:
-    return on_arrays(kind.normalize, np.asarray(q))
+def normalize(joint_type: type[JointType], q: np.ndarray) -> np.ndarray:
+    return on_arrays(joint_type.normalize, np.asarray(q))
 
 
-def some_q(kind: type[JointType], rng: np.random.Generator, *shape: int) -> np.ndarray:
-    unlimited = np.full(kind.nq, np.inf)
-    return kind.random(rng, -unlimited, unlimited, shape)
+def some_q(joint_type: type[JointType], rng: np.random.Generator, *shape: int) -> np.ndarray:
+    unlimited = np.full(joint_type.nq, np.inf)
+    return joint_type.random(rng, -unlimited, unlimited, shape)
 
 
-@each_kind
+@each_joint_type
 @settings(deadline=None, max_examples=60)
 @given(data=st.data())
-def test_difference_undoes_integrate(kind: type[JointType], data: st.DataObject) -> None:
-    q = some_q(kind, np.random.default_rng(data.draw(st.integers(0, 99))))
+def test_difference_undoes_integrate(joint_type: type[JointType], data: st.DataObject) -> None:
+    q = some_q(joint_type, np.random.default_rng(data.draw(st.integers(0, 99))))
     scale = data.draw(st.sampled_from([1.0, 0.3, 1e-3, 1e-8, 0.0]))
-    dv = scale * data.draw(arrays(float, kind.nv, elements=st.floats(-1.7, 1.7)))  # turns below π
-    np.testing.assert_allclose(difference(kind, q, integrate(kind, q, dv)), dv, atol=2e-14)
+    dv = scale * data.draw(arrays(float, joint_type.nv, elements=st.floats(-1.7, 1.7)))  # turns below π
+    np.testing.assert_allclose(difference(joint_type, q, integrate(joint_type, q, dv)), dv, atol=2e-14)
 
 
-@each_kind
+@each_joint_type
 @settings(deadline=None, max_examples=60)
 @given(seed=st.integers(0, 10_000))
-def test_integrate_undoes_difference(kind: type[JointType], seed: int) -> None:
+def test_integrate_undoes_difference(joint_type: type[JointType], seed: int) -> None:
     rng = np.random.default_rng(seed)
-    q0, q1 = some_q(kind, rng), some_q(kind, rng)
-    reached = integrate(kind, q0, difference(kind, q0, q1))
-    np.testing.assert_allclose(matrix(kind, reached), matrix(kind, q1), atol=1e-13)
+    q0, q1 = some_q(joint_type, rng), some_q(joint_type, rng)
+    reached = integrate(joint_type, q0, difference(joint_type, q0, q1))
+    np.testing.assert_allclose(matrix(joint_type, reached), matrix(joint_type, q1), atol=1e-13)
 
 
-@each_kind
-def test_many_small_steps_make_a_large_one(kind: type[JointType], rng: np.random.Generator) -> None:
-    q, dv = some_q(kind, rng), rng.uniform(-2, 2, kind.nv)
+@each_joint_type
+def test_many_small_steps_make_a_large_one(joint_type: type[JointType], rng: np.random.Generator) -> None:
+    q, dv = some_q(joint_type, rng), rng.uniform(-2, 2, joint_type.nv)
     end = q
     for _ in range(64):
-        end = integrate(kind, end, dv / 64)
-    np.testing.assert_allclose(matrix(kind, end), matrix(kind, integrate(kind, q, dv)), atol=1e-12)
+        end = integrate(joint_type, end, dv / 64)
+    np.testing.assert_allclose(matrix(joint_type, end), matrix(joint_type, integrate(joint_type, q, dv)), atol=1e-12)
 
 
-@each_kind
-def test_speeds_are_those_of_the_motion_axes(kind: type[JointType], rng: np.random.Generator) -> None:
+@each_joint_type
+def test_speeds_are_those_of_the_motion_axes(joint_type: type[JointType], rng: np.random.Generator) -> None:
     """J⁻¹ dJ/dt is the twist that the joint's axes make of the speeds, by central differences."""
     from catena.spatial import Dofs
 
-    q, v, h, pitch = some_q(kind, rng), rng.uniform(-1, 1, kind.nv), 1e-5, 0.2
-    rate = (matrix(kind, integrate(kind, q, h * v)) - matrix(kind, integrate(kind, q, -h * v))) / (2 * h)
-    body = np.linalg.solve(matrix(kind, q), rate)
-    twist = kind.axes(Dofs(q.tolist()), pitch).T @ Dofs(v.tolist())
+    q, v, h, pitch = some_q(joint_type, rng), rng.uniform(-1, 1, joint_type.nv), 1e-5, 0.2
+    rate = (
+        matrix(joint_type, integrate(joint_type, q, h * v)) - matrix(joint_type, integrate(joint_type, q, -h * v))
+    ) / (2 * h)
+    body = np.linalg.solve(matrix(joint_type, q), rate)
+    twist = joint_type.axes(Dofs(q.tolist()), pitch).T @ Dofs(v.tolist())
     seen = [body[2, 1], body[0, 2], body[1, 0], *body[:3, 3]]
     np.testing.assert_allclose(seen, np.array(list(twist.components), dtype=float), atol=1e-8)
 
 
-@each_kind
-def test_everything_broadcasts(kind: type[JointType], rng: np.random.Generator) -> None:
-    q, dv = some_q(kind, rng, 4, 1, 3), rng.uniform(-1, 1, (5, 3, kind.nv))
-    moved = integrate(kind, q, dv)
-    assert moved.shape == (4, 5, 3, kind.nq)
-    np.testing.assert_array_equal(moved[2, 4, 1], integrate(kind, q[2, 0, 1], dv[4, 1]))
-    back = difference(kind, q, moved)
-    assert back.shape == (4, 5, 3, kind.nv)
-    np.testing.assert_array_equal(back[2, 4, 1], difference(kind, q[2, 0, 1], moved[2, 4, 1]))
+@each_joint_type
+def test_everything_broadcasts(joint_type: type[JointType], rng: np.random.Generator) -> None:
+    q, dv = some_q(joint_type, rng, 4, 1, 3), rng.uniform(-1, 1, (5, 3, joint_type.nv))
+    moved = integrate(joint_type, q, dv)
+    assert moved.shape == (4, 5, 3, joint_type.nq)
+    np.testing.assert_array_equal(moved[2, 4, 1], integrate(joint_type, q[2, 0, 1], dv[4, 1]))
+    back = difference(joint_type, q, moved)
+    assert back.shape == (4, 5, 3, joint_type.nv)
+    np.testing.assert_array_equal(back[2, 4, 1], difference(joint_type, q[2, 0, 1], moved[2, 4, 1]))
 
 
-@each_kind
-def test_neutral_does_nothing(kind: type[JointType]) -> None:
-    np.testing.assert_array_equal(matrix(kind, kind.neutral()), np.eye(4))
-    np.testing.assert_array_equal(difference(kind, kind.neutral(), kind.neutral()), np.zeros(kind.nv))
+@each_joint_type
+def test_neutral_does_nothing(joint_type: type[JointType]) -> None:
+    np.testing.assert_array_equal(matrix(joint_type, joint_type.neutral()), np.eye(4))
+    np.testing.assert_array_equal(
+        difference(joint_type, joint_type.neutral(), joint_type.neutral()), np.zeros(joint_type.nv)
+    )
 
 
-@each_kind
-def test_random_is_spread_over_the_usual_range(kind: type[JointType], rng: np.random.Generator) -> None:
-    q = some_q(kind, rng, 4000)
-    assert q.shape == (4000, kind.nq)
-    if kind.name in ("spherical", "free"):
+@each_joint_type
+def test_random_is_spread_over_the_usual_range(joint_type: type[JointType], rng: np.random.Generator) -> None:
+    q = some_q(joint_type, rng, 4000)
+    assert q.shape == (4000, joint_type.nq)
+    if joint_type.name in ("spherical", "free"):
         np.testing.assert_allclose(np.linalg.norm(q[:, -4:], axis=1), 1)
         assert np.abs(q[:, -4:].mean(axis=0)).max() < 0.05
         q = q[:, :-4]
-    for coordinate, angle in zip(q.T, kind.angles, strict=False):
+    for coordinate, angle in zip(q.T, joint_type.angles, strict=False):
         half = np.pi if angle else 1.0
         assert -half < coordinate.min() < -0.98 * half
         assert 0.98 * half < coordinate.max() <= half
@@ -130,20 +134,20 @@ def test_random_keeps_to_the_limits(rng: np.random.Generator) -> None:
 
 
 def test_a_quaternion_of_any_length_is_a_rotation(rng: np.random.Generator) -> None:
-    kind = BY_NAME["spherical"]
-    q, dv = some_q(kind, rng), rng.uniform(-1, 1, 3)
+    joint_type = BY_NAME["spherical"]
+    q, dv = some_q(joint_type, rng), rng.uniform(-1, 1, 3)
     for length in (1e-200, 3.0, 1e200):
-        np.testing.assert_allclose(integrate(kind, length * q, dv), integrate(kind, q, dv), atol=1e-15)
-        np.testing.assert_allclose(normalize(kind, length * q), q, atol=1e-15)
-    assert np.isnan(normalize(kind, np.zeros(4))).all()
+        np.testing.assert_allclose(integrate(joint_type, length * q, dv), integrate(joint_type, q, dv), atol=1e-15)
+        np.testing.assert_allclose(normalize(joint_type, length * q), q, atol=1e-15)
+    assert np.isnan(normalize(joint_type, np.zeros(4))).all()
 
 
 def test_nan_stays_in_its_sample(rng: np.random.Generator) -> None:
-    kind = BY_NAME["free"]
-    q, dv = some_q(kind, rng, 3), rng.uniform(-1, 1, (3, 6))
+    joint_type = BY_NAME["free"]
+    q, dv = some_q(joint_type, rng, 3), rng.uniform(-1, 1, (3, 6))
     bad = q.copy()
     bad[1] = np.nan
-    np.testing.assert_array_equal(integrate(kind, bad, dv)[[0, 2]], integrate(kind, q, dv)[[0, 2]])
+    np.testing.assert_array_equal(integrate(joint_type, bad, dv)[[0, 2]], integrate(joint_type, q, dv)[[0, 2]])
 
 
 @settings(deadline=None)

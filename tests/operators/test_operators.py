@@ -195,8 +195,10 @@ def crossed_force(V: np.ndarray, F: np.ndarray) -> np.ndarray:
 
 @pytest.mark.parametrize("seed", range(3))
 def test_the_four_algorithms_in_operator_form(seed: int) -> None:
-    kinds = [kind for kind in MOVING if kind != "universal"]  # its axes change, and that would add to a
-    robot = catena.random_tree(seed, 8, kinds, [0.0, 0.4, 0.4][seed], base=["fixed", "fixed", "floating"][seed])
+    joint_types = [
+        joint_type for joint_type in MOVING if joint_type != "universal"
+    ]  # its axes change, and that would add to a
+    robot = catena.random_tree(seed, 8, joint_types, [0.0, 0.4, 0.4][seed], base=["fixed", "fixed", "floating"][seed])
     o, rng = configured(robot, seed)
     v, tau = rng.standard_normal((2, robot.nv))
     f0 = rng.standard_normal(o.B.domain.size)  # what the tips exert on the environment

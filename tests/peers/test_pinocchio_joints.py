@@ -23,35 +23,35 @@ JOINTS = {
 }
 
 
-def one_joint(kind: str) -> tuple[catena.Robot, Any]:
+def one_joint(joint_type: str) -> tuple[catena.Robot, Any]:
     """A single joint of both engines; Pinocchio's joints move along or about z as well."""
     builder = catena.Builder().link("body", 1.0, (0.1, 0.2, 0.3), (1, 1, 1))
-    robot = getattr(builder, kind)("joint", "base", "body").build()
+    robot = getattr(builder, joint_type)("joint", "base", "body").build()
     model = pin.Model()
-    model.addJoint(0, JOINTS[kind][0](), pin.SE3.Identity(), "joint")
+    model.addJoint(0, JOINTS[joint_type][0](), pin.SE3.Identity(), "joint")
     return robot, model
 
 
-def to_peer(kind: str, q: np.ndarray) -> np.ndarray:
-    if kind == "planar":
+def to_peer(joint_type: str, q: np.ndarray) -> np.ndarray:
+    if joint_type == "planar":
         return np.array([q[0], q[1], np.cos(q[2]), np.sin(q[2])])
-    return q[JOINTS[kind][1]]
+    return q[JOINTS[joint_type][1]]
 
 
-@pytest.mark.parametrize("kind", JOINTS)
-def test_integrate_difference_and_placement(kind: str, rng: np.random.Generator) -> None:
-    robot, model = one_joint(kind)
-    data, order = model.createData(), JOINTS[kind][2]
+@pytest.mark.parametrize("joint_type", JOINTS)
+def test_integrate_difference_and_placement(joint_type: str, rng: np.random.Generator) -> None:
+    robot, model = one_joint(joint_type)
+    data, order = model.createData(), JOINTS[joint_type][2]
     for scale in (1.0, 1.0, 1e-3, 1e-7):
         q0, dv = robot.random_configuration(rng), scale * rng.uniform(-1.5, 1.5, robot.nv)
         q1 = robot.integrate(q0, dv)
-        peer = pin.integrate(model, to_peer(kind, q0), dv[order])
+        peer = pin.integrate(model, to_peer(joint_type, q0), dv[order])
         pin.forwardKinematics(model, data, peer)
         turn, shift = placements(robot.tree, q1)["body"]
         np.testing.assert_allclose(data.oMi[1].rotation, turn, atol=1e-14)
         np.testing.assert_allclose(data.oMi[1].translation, shift, atol=1e-14)
         q2 = robot.random_configuration(rng)
-        step = pin.difference(model, to_peer(kind, q0), to_peer(kind, q2))
+        step = pin.difference(model, to_peer(joint_type, q0), to_peer(joint_type, q2))
         np.testing.assert_allclose(robot.difference(q0, q2)[order], step, atol=1e-12)
 
 

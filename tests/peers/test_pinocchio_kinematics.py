@@ -103,9 +103,9 @@ ONE_JOINT = """<robot name="r"><link name="a"/><link name="b"><inertial><origin 
 <axis xyz="0 0 1"/></joint></robot>"""
 
 
-@pytest.mark.parametrize("kind", ["planar", "floating"])
-def test_joint_types_that_no_file_has(kind: str) -> None:
-    tree, model = load(ONE_JOINT.format(kind)).tree, pin.buildModelFromXML(ONE_JOINT.format(kind))
+@pytest.mark.parametrize("joint_type", ["planar", "floating"])
+def test_joint_types_that_no_file_has(joint_type: str) -> None:
+    tree, model = load(ONE_JOINT.format(joint_type)).tree, pin.buildModelFromXML(ONE_JOINT.format(joint_type))
     q = random_configuration(tree, np.random.default_rng(3))
     data = model.createData()
     pin.forwardKinematics(model, data, pinocchio_configuration(tree, model, q))

@@ -140,13 +140,13 @@ def test_numbers_agree(name: str, what: str, rng: np.random.Generator) -> None:
     assert relative(np.reshape(found, expected.shape), expected) < 1e-10
 
 
-@pytest.mark.parametrize("kind", ["universal", "cylindrical", "planar", "spherical", "free"])
-def test_joints_with_several_degrees_of_freedom(kind: str, rng: np.random.Generator) -> None:
-    robot = catena.random_tree(2, 1, [kind])
+@pytest.mark.parametrize("joint_type", ["universal", "cylindrical", "planar", "spherical", "free"])
+def test_joints_with_several_degrees_of_freedom(joint_type: str, rng: np.random.Generator) -> None:
+    robot = catena.random_tree(2, 1, [joint_type])
     q = robot.random_configuration(rng)
     expected = engine.evaluate(robot.tree, MASS_MATRIX, {"q": q})["M"].astype(float)
     assert relative(symbolic(robot).function()(q), expected) < 1e-10
-    if kind in ("cylindrical", "planar"):
+    if joint_type in ("cylindrical", "planar"):
         factors = symbolic(robot, "udu")
         U, D = factors.function(name="U")(q), factors.function(name="D")(q)
         assert relative(U @ D @ U.T, expected) < 1e-10

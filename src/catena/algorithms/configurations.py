@@ -13,7 +13,7 @@ def integrate(links: Links, q: Field, dv: Field) -> Field:
     """The configuration reached from q by moving with the constant velocity dv for unit time."""
     (reached,) = links.fields("reached")
     for k in links.base_to_tip():
-        reached[k] = k.kind.integrate(q[k], dv[k])
+        reached[k] = k.joint_type.integrate(q[k], dv[k])
     return reached
 
 
@@ -21,7 +21,7 @@ def difference(links: Links, q0: Field, q1: Field) -> Field:
     """The constant velocity that leads from q0 to q1 in unit time, by the shorter turn where there are two."""
     (v,) = links.fields("v")
     for k in links.base_to_tip():
-        v[k] = k.kind.difference(q0[k], q1[k])
+        v[k] = k.joint_type.difference(q0[k], q1[k])
     return v
 
 
@@ -29,7 +29,7 @@ def normalize(links: Links, q: Field) -> Field:
     """The configuration q with quaternions of unit length."""
     (unit,) = links.fields("unit")
     for k in links.base_to_tip():
-        unit[k] = k.kind.normalize(q[k])
+        unit[k] = k.joint_type.normalize(q[k])
     return unit
 
 

@@ -72,7 +72,7 @@ class Turning:
 
 def _axis_rates(k: Any, V: Motion, H: Axes, q: Dofs, v: Dofs) -> Axes:
     """How fast the axes of a joint change, seen from the base, in the frame of the link."""
-    rates = k.kind.axis_rates(q, v)
+    rates = k.joint_type.axis_rates(q, v)
     return Axes([V.cross(axis) + rate for axis, rate in zip(H.columns, rates, strict=True)])
 
 

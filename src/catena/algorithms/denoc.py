@@ -20,7 +20,7 @@ def inverse_dynamics(links: Links, q: Field, v: Field, a: Field, f_ext: Field | 
     t[links.base] = at_rest(links)
     for i in links.base_to_tip():
         Bt[i], pt[i] = i.joint(q[i])
-        driven = i.kind.axes_rate(q[i], v[i]) + pt[i].T @ a[i]
+        driven = i.joint_type.axes_rate(q[i], v[i]) + pt[i].T @ a[i]
         t[i] = t[i.parent].through(Bt[i]).joined(pt[i], v[i], driven)  # (3) and its rate: T_l T_d
         w[i] = t[i].wrench(i.M)  # the free link's equations of Newton and Euler
         if f_ext is not None:

@@ -72,7 +72,7 @@ def _moving_axes(k: Any, q: Dofs, felt: list[Force]) -> list[Scalar]:
     n = len(felt)
 
     def rate(*moving: int) -> Motion:
-        motion: Motion = k.kind.axes_rate(q, Dofs([int(i in moving) for i in range(n)]))
+        motion: Motion = k.joint_type.axes_rate(q, Dofs([int(i in moving) for i in range(n)]))
         return motion
 
     return [sum((rate(i, j).dot(felt[i]) for i in range(j)), start=0) for j in range(n)]

@@ -51,7 +51,7 @@ def _bias_free(links: Links, q: Field, v: Field, tau: Field, f_ext: Field | None
     zeta[links.base] = at_rest(links)
     for k in links.base_to_tip():
         phi[k], H[k] = k.joint(q[k])
-        zeta[k] = zeta[k.parent].through(phi[k]).joined(H[k], v[k], k.kind.axes_rate(q[k], v[k]))  # (2.25), φᵀa
+        zeta[k] = zeta[k.parent].through(phi[k]).joined(H[k], v[k], k.joint_type.axes_rate(q[k], v[k]))  # (2.25), φᵀa
         f[k] = zeta[k].wrench(k.M)  # Mζ + b
         if f_ext is not None:
             f[k] = f[k] - k.frame @ f_ext[k]
@@ -84,7 +84,7 @@ def fd3(links: Links, q: Field, v: Field, tau: Field, f_ext: Field | None = None
     zeta[links.base], lam[links.base] = at_rest(links), Motion.zero()
     for k in links.base_to_tip():
         phi[k], H[k] = k.joint(q[k])
-        zeta[k] = zeta[k.parent].through(phi[k]).joined(H[k], v[k], k.kind.axes_rate(q[k], v[k]))  # (2.25), (5.8)
+        zeta[k] = zeta[k.parent].through(phi[k]).joined(H[k], v[k], k.joint_type.axes_rate(q[k], v[k]))  # (2.25), (5.8)
         P[k], z[k] = k.M.articulated, zeta[k].wrench(k.M)  # (4.4), Mζ + b
         if f_ext is not None:
             z[k] = z[k] - k.frame @ f_ext[k]

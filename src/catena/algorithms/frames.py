@@ -68,7 +68,7 @@ class Place:
     def columns(self, links: Any, q: Field, point: Point = None) -> list[Motion]:
         """The columns of J, one for each degree of freedom."""
         found = self._moving(links, q, point)
-        return [column for k in links for column in found.get(k.index, [Motion.zero()] * k.kind.nv)]
+        return [column for k in links for column in found.get(k.index, [Motion.zero()] * k.joint_type.nv)]
 
     def _moving(self, links: Any, q: Field, point: Point) -> dict[int, list[Motion]]:
         """The columns of J that are not zero, by the number of the link whose joint they belong to."""

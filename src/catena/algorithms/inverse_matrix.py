@@ -46,9 +46,9 @@ class Whitener:
     def torques(self) -> list[Column]:
         """The columns of unit torques, one for each degree of freedom."""
         return [
-            self._column(k, Dofs([int(i == j) for j in range(k.kind.nv)]), Force.zero())
+            self._column(k, Dofs([int(i == j) for j in range(k.joint_type.nv)]), Force.zero())
             for k in self.links
-            for i in range(k.kind.nv)
+            for i in range(k.joint_type.nv)
         ]
 
     def wrenches(self, q: Field, places: Sequence[Place], points: Sequence[list[Scalar] | None]) -> list[Column]:
@@ -63,7 +63,7 @@ class Whitener:
         """What innovations eps at joint k, and z = −f for a wrench f on link k, leave from there to the base."""
         column: Column = {}
         while True:
-            own = range(k.v_start, k.v_start + k.kind.nv)
+            own = range(k.v_start, k.v_start + k.joint_type.nv)
             column.update(zip(own, _forward(self.D[k].inv.L, list(eps)), strict=True))
             if k.parent is self.links.base:
                 return column

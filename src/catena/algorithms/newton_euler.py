@@ -22,7 +22,7 @@ def inverse_dynamics(links: Links, q: Field, v: Field, vdot: Field, f_ext: Field
     rates[links.base] = at_rest(links)  # (2.1)
     for k in links.base_to_tip():
         phi[k], H[k] = k.joint(q[k])
-        driven = H[k].T @ vdot[k] + k.kind.axes_rate(q[k], v[k])
+        driven = H[k].T @ vdot[k] + k.joint_type.axes_rate(q[k], v[k])
         rates[k] = rates[k.parent].through(phi[k]).joined(H[k], v[k], driven)  # (2.2)-(2.5), see errata
         f[k] = rates[k].wrench(k.M)  # (2.9), (2.10)
         if f_ext is not None:
@@ -80,7 +80,7 @@ def bias(links: Links, q: Field, v: Field, f_ext: Field | None = None) -> Field:
     rates[links.base] = at_rest(links)
     for k in links.base_to_tip():
         phi[k], H[k] = k.joint(q[k])
-        rates[k] = rates[k.parent].through(phi[k]).joined(H[k], v[k], k.kind.axes_rate(q[k], v[k]))
+        rates[k] = rates[k.parent].through(phi[k]).joined(H[k], v[k], k.joint_type.axes_rate(q[k], v[k]))
         f[k] = rates[k].wrench(k.M)
         if f_ext is not None:
             f[k] = f[k] - k.frame @ f_ext[k]

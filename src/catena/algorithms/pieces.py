@@ -73,7 +73,7 @@ def gather(ports: Sequence[int], links: Links, q: Field, b: Field, last: Field) 
         D, G, P_plus = free_joint(P[k], H, k.armature)  # (4.6), (5.12), (4.5)
         eps, z_plus = filtered(z[k], b[k], H, G)  # (4.20)
         T_k = T[k] + Forces([Force.of(_unit(i, -last[k])) for i in ports])
-        tips = [filtered(column, Dofs([0] * k.kind.nv), H, G) for column in T_k.columns]  # as z, with no torques
+        tips = [filtered(column, Dofs([0] * k.joint_type.nv), H, G) for column in T_k.columns]  # as z, with no torques
         P_in, z_in, T_in = phi.congruence(P_plus), phi @ z_plus, Forces([phi @ column for _, column in tips])
         P[k.parent] += P_in
         z[k.parent] += z_in

@@ -68,7 +68,7 @@ def _bias_acceleration(k: Any, phi: Transform, own: Motion, q: Dofs, v: Dofs) ->
         one, other = phi.T @ Motion(u, Vec3.zero()), phi.T @ Motion(w, Vec3.zero())
         return Motion(Vec3.zero(), one.angular.cross(other.linear))
 
-    return Parts(k.kind.axes_rate(q, v) + Motion(Vec3.zero(), spin.cross(slide)), linear, bilinear)
+    return Parts(k.joint_type.axes_rate(q, v) + Motion(Vec3.zero(), spin.cross(slide)), linear, bilinear)
 
 
 TWO_SWEEP = Function(

@@ -35,7 +35,8 @@ def forward_dynamics(links: Links, q: Field, v: Field, tau: Field, f_ext: Field 
     t[links.base] = at_rest(links)
     for i in links.base_to_tip():
         Bt[i], pt[i] = i.joint(q[i])
-        t[i] = t[i.parent].through(Bt[i]).joined(pt[i], v[i], i.kind.axes_rate(q[i], v[i]))  # (3) and its rate, θ̈ = 0
+        # (3) and its rate, with zero accelerations
+        t[i] = t[i.parent].through(Bt[i]).joined(pt[i], v[i], i.joint_type.axes_rate(q[i], v[i]))
         M[i], eta[i] = i.M.articulated, t[i].wrench(i.M)
         if f_ext is not None:
             eta[i] = eta[i] - i.frame @ f_ext[i]

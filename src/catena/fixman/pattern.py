@@ -17,7 +17,7 @@ LONGEST_PATTERN = 12
 """Patterns of at most this many links are looked for."""
 
 _PLACEMENT = ("placement_rotation", "placement_position")
-_PER_LINK = ("kind", *_PLACEMENT, "joint_rotation", "pitch", "mass", "com", "inertia")
+_PER_LINK = ("joint_type", *_PLACEMENT, "joint_rotation", "pitch", "mass", "com", "inertia")
 
 
 def pattern_of(tree: Tree) -> int:

@@ -42,7 +42,7 @@ def is_point_masses(tree: Tree) -> bool:
 
 def is_planar(tree: Tree) -> bool:
     """Whether point masses move in one plane: revolute joints about parallel axes across the links."""
-    if not is_point_masses(tree) or not np.isin(tree.kind, _TURNING).all():
+    if not is_point_masses(tree) or not np.isin(tree.joint_type, _TURNING).all():
         return False
     axis, before = _axes(tree)
     reach = np.linalg.norm(tree.com, axis=1)
@@ -55,13 +55,13 @@ def is_planar(tree: Tree) -> bool:
 
 def is_polymer(tree: Tree) -> bool:
     """Whether point masses hang on torsions about the bond before them, with bends across it or without."""
-    if not is_point_masses(tree) or not np.isin(tree.kind, (*_TURNING, Universal.code)).all():
+    if not is_point_masses(tree) or not np.isin(tree.joint_type, (*_TURNING, Universal.code)).all():
         return False
     _, before = _axes(tree)
     inner = np.flatnonzero(tree.parent >= 0)
     bond = _unit(tree.com[tree.parent[inner]])
     along = np.abs(np.abs(np.einsum("ni,ni->n", before[inner], bond)) - 1) <= _ROUNDING
-    bent = tree.kind == Universal.code
+    bent = tree.joint_type == Universal.code
     across = np.abs(np.einsum("ni,ni->n", tree.joint_rotation[bent][:, :, 0], _unit(tree.com[bent]))) <= _ROUNDING
     return bool(along.all() and across.all())
 
@@ -80,8 +80,8 @@ class Polymer:
         tree = robot.tree
         n, parent = tree.n, tree.parent
         self._roots = np.flatnonzero(parent < 0)
-        self._bent = np.flatnonzero(tree.kind == Universal.code)
-        fixed, straight = len(self._roots), np.flatnonzero(tree.kind != Universal.code)
+        self._bent = np.flatnonzero(tree.joint_type == Universal.code)
+        fixed, straight = len(self._roots), np.flatnonzero(tree.joint_type != Universal.code)
         before = parent.copy()
         before[self._roots] = n + np.arange(fixed)
         ends = np.concatenate([before, n + fixed + np.arange(fixed), n + 2 * fixed + np.arange(fixed)])
@@ -107,7 +107,7 @@ class Polymer:
         atoms = p + np.einsum("nij,nj->ni", R, tree.com)
         axis, before = _axes(tree)
         world = np.einsum("nij,nj->ni", R, axis)  # of turning joints; fixed in the parent, so before its own bend
-        first = np.where((tree.kind == Universal.code)[:, None], _first_axis(tree, R, before), world)
+        first = np.where((tree.joint_type == Universal.code)[:, None], _first_axis(tree, R, before), world)
         start = p[self._roots]
         behind = start - first[self._roots]
         beside = behind + _across(first[self._roots])

@@ -60,7 +60,7 @@ def _spread(links: RealLinks, k: Kind, numbers: Sequence[Scalar]) -> Any:
         return k.build(list(numbers))
     field, at = RealField(), 0
     for link in links:
-        count = k.count(link.kind.nq, link.kind.nv)
+        count = k.count(link.joint_type.nq, link.joint_type.nv)
         field[link] = k.build(list(numbers[at : at + count]))
         at += count
     return field

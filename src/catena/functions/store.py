@@ -54,8 +54,8 @@ class Compiled(Books):
     ) -> Any:
         """The machine code of a function, compiled at most once: arrays in, arrays out, any leading dimensions.
 
-        `kernel_shape` forces "unrolled" or "rolled" ones. This is the one place where the shape decides: a function with a
-        recipe for long chains is then answered by that.
+        `kernel_shape` forces "unrolled" or "rolled" ones. This is the one place where the shape decides: a function
+        with a recipe for long chains is then answered by that.
         """
         shape, dtype = chosen_shape(self.tree, function, kernel_shape), checked_dtype(function.question, dtype)
         key = "kernel", function.name, present, dtype.name, shape

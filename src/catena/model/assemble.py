@@ -181,7 +181,7 @@ def _coordinates(joints: Sequence[JointPart]) -> dict[str, Any]:
         lambda i: checks.joint_fault(joints[i], "a finite pitch", repr(joints[i].pitch), "give it in m/rad"),
     )
     return {
-        "kind": np.array([cls.code for cls in types], dtype=np.int8),
+        "joint_type": np.array([cls.code for cls in types], dtype=np.int8),
         "pitch": pitch,
         "q_start": starts(np.array(nq, dtype=np.int64)),
         "v_start": starts(np.array(nv, dtype=np.int64)),

@@ -137,19 +137,28 @@ def point_mass_chain(
     frame = axis_frame(np.eye(3)[0])
     if coordinates == "torsions+angles":
         frame = two_axis_frame(np.eye(3)[0], np.eye(3)[2])
-    kind = "revolute" if coordinates == "torsions" else "universal"
+    joint_type = "revolute" if coordinates == "torsions" else "universal"
     if not free:
         none = np.zeros((3, 3))
-        return _chain(name, kind, n, place, _shifted(end), frame, mass, end, none, gravity, ("atom{}", "torsion{}"))
+        return _chain(
+            name, joint_type, n, place, _shifted(end), frame, mass, end, none, gravity, ("atom{}", "torsion{}")
+        )
     first = np.array([[0.0, 0.0, 0.0], [bond[0], 0.0, 0.0], [bond[0], 0.0, 0.0] + end[0]])
     ends = np.concatenate([first[2:], end[1:]])
-    return _floating_polymer(name, kind, place, ends, frame, mass, first, gravity)
+    return _floating_polymer(name, joint_type, place, ends, frame, mass, first, gravity)
 
 
 def _floating_polymer(
-    name: str, kind: str, place: Array, ends: Array, frame: Array, mass: Array, first: Array, gravity: npt.ArrayLike
+    name: str,
+    joint_type: str,
+    place: Array,
+    ends: Array,
+    frame: Array,
+    mass: Array,
+    first: Array,
+    gravity: npt.ArrayLike,
 ) -> Tree:
-    """A free body of three atoms, then joints of one kind that carry one atom each."""
+    """A free body of three atoms, then joints of one type that carry one atom each."""
     n = len(place) + 1
     total = mass[:3].sum()
     centre = mass[:3] @ first / total if total > 0 else np.zeros(3)
@@ -157,7 +166,7 @@ def _floating_polymer(
     inertia[0] = np.sum(mass[:3, None, None] * steiner(first - centre), axis=0)
     return _chain(
         name,
-        kind,
+        joint_type,
         n,
         np.concatenate([np.eye(3)[None], place]),
         _shifted(ends),
@@ -173,7 +182,7 @@ def _floating_polymer(
 
 def _chain(
     name: str,
-    kind: str,
+    joint_type: str,
     n: int,
     placement_rotation: Array,
     placement_position: Array,
@@ -185,11 +194,11 @@ def _chain(
     names: tuple[str, str] = ("link{}", "joint{}"),
     free: bool = False,
 ) -> Tree:
-    """A serial chain with joints of one kind; rows that are all alike are given once and never copied.
+    """A serial chain with joints of one type; rows that are all alike are given once and never copied.
 
     With `free`, link 0 is on a free joint and the names count from 2.
     """
-    joint = BY_NAME[kind]
+    joint = BY_NAME[joint_type]
     code: Array = np.array(joint.code, dtype=np.int8)
     nq, nv = np.full(n, joint.nq), np.full(n, joint.nv)
     links: Sequence[str] = Names(names[0], n, 1 + free)
@@ -204,7 +213,7 @@ def _chain(
     tree = Tree(
         name=name,
         parent=np.arange(-1, n - 1, dtype=np.int64),
-        kind=np.broadcast_to(code, (n,)),
+        joint_type=np.broadcast_to(code, (n,)),
         placement_rotation=np.broadcast_to(placement_rotation, (n, 3, 3)),
         placement_position=placement_position,
         joint_rotation=np.broadcast_to(joint_rotation, (n, 3, 3)),

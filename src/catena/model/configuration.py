@@ -29,15 +29,15 @@ class Configurations:
 
     def __init__(self, tree: Tree) -> None:
         self.tree = tree
-        kinds = [JOINT_TYPES[kind] for kind in np.unique(tree.kind)]
-        self.flat = all(kind.flat for kind in kinds)
-        self.groups = [self._group(kind) for kind in kinds]
+        joint_types = [JOINT_TYPES[joint_type] for joint_type in np.unique(tree.joint_type)]
+        self.flat = all(joint_type.flat for joint_type in joint_types)
+        self.groups = [self._group(joint_type) for joint_type in joint_types]
 
-    def _group(self, kind: type[JointType]) -> Group:
-        members = np.flatnonzero(self.tree.kind == kind.code)
-        q = self.tree.q_start[members][:, None] + np.arange(kind.nq)
-        v = self.tree.v_start[members][:, None] + np.arange(kind.nv)
-        return Group(kind, q, v)
+    def _group(self, joint_type: type[JointType]) -> Group:
+        members = np.flatnonzero(self.tree.joint_type == joint_type.code)
+        q = self.tree.q_start[members][:, None] + np.arange(joint_type.nq)
+        v = self.tree.v_start[members][:, None] + np.arange(joint_type.nv)
+        return Group(joint_type, q, v)
 
     def neutral(self) -> Array:
         """The configuration in which every joint does nothing, (nq,)."""

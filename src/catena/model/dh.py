@@ -66,7 +66,7 @@ def from_dh(
     com = each("coms", coms, n, 3)
     inertia = _BALL * mass[:, None, None] * np.eye(3) if inertias is None else each("inertias", inertias, n, 3, 3)
     before, after = _placements(convention, a, alpha, d, theta)
-    kinds, low, high = _types(types, n), _limits("lower", lower, n), _limits("upper", upper, n)
+    joint_types, low, high = _types(types, n), _limits("lower", lower, n), _limits("upper", upper, n)
 
     links, joints = [LinkPart("base")], []
     for i in range(n):
@@ -74,7 +74,7 @@ def from_dh(
         links += [LinkPart(link), LinkPart(frame, mass[i], com[i], inertia[i])]
         place = before[0][i], before[1][i]
         free: dict[str, Any] = {"lower": low[i], "upper": high[i], "armature": float(armature[i])}
-        joints.append(JointPart(f"joint{i + 1}", kinds[i], above, link, *place, axis=(0, 0, 1), **free))
+        joints.append(JointPart(f"joint{i + 1}", joint_types[i], above, link, *place, axis=(0, 0, 1), **free))
         joints.append(JointPart(f"{frame}_fixed", "fixed", link, frame, after[0][i], after[1][i]))
     return assemble(links, joints, name=name, gravity=gravity)
 
@@ -97,13 +97,13 @@ def _chained(outer: tuple[Array, Array], inner: tuple[Array, Array]) -> tuple[Ar
 
 
 def _types(types: str | Sequence[str], n: int) -> list[str]:
-    kinds = [types] * n if isinstance(types, str) else list(types)
-    for i, kind in enumerate(kinds):
-        if kind not in _TYPES:
+    joint_types = [types] * n if isinstance(types, str) else list(types)
+    for i, joint_type in enumerate(joint_types):
+        if joint_type not in _TYPES:
             raise ModelError(
-                f"types: expected {', '.join(_TYPES)} for joint {i + 1}, found {kind!r}", joint=f"joint{i + 1}"
+                f"types: expected {', '.join(_TYPES)} for joint {i + 1}, found {joint_type!r}", joint=f"joint{i + 1}"
             )
-    return kinds
+    return joint_types
 
 
 def _limits(what: str, limits: Sequence[Limits] | None, n: int) -> list[Limits]:

@@ -22,7 +22,16 @@ from catena.spatial import Dofs, Force
 
 Array = npt.NDArray[Any]
 
-_PER_LINK = ("kind", "placement_rotation", "placement_position", "joint_rotation", "pitch", "mass", "com", "inertia")
+_PER_LINK = (
+    "joint_type",
+    "placement_rotation",
+    "placement_position",
+    "joint_rotation",
+    "pitch",
+    "mass",
+    "com",
+    "inertia",
+)
 _NAMES = ("link_names", "joint_names")
 _PER_Q = ("lower", "upper")
 _PER_V = ("velocity_limit", "effort_limit", "damping", "friction", "armature")
@@ -159,15 +168,17 @@ def _places(start: Array, rows: Array, sizes: Array) -> Array:
 
 def _joint_pose(tree: Tree, i: int, q: npt.ArrayLike) -> Pose:
     """How far joint i moves its link from the placement, at coordinates q, in the link's axes."""
-    kind, name = JOINT_TYPES[tree.kind[i]], tree.joint_names[i]
-    part = JointPart(name, kind.name, "", "")
-    shape = () if np.ndim(q) == 0 and kind.nq == 1 else (kind.nq,)
-    fault = checks.joint_fault(part, f"{kind.nq} finite coordinates to lock it at", repr(q), "give them in rad or m")
+    joint_type, name = JOINT_TYPES[tree.joint_type[i]], tree.joint_names[i]
+    part = JointPart(name, joint_type.name, "", "")
+    shape = () if np.ndim(q) == 0 and joint_type.nq == 1 else (joint_type.nq,)
+    fault = checks.joint_fault(
+        part, f"{joint_type.nq} finite coordinates to lock it at", repr(q), "give them in rad or m"
+    )
     values = checks.stacked([q], shape, lambda _: fault).ravel()
-    values = kind.normalize(values)
+    values = joint_type.normalize(values)
     if not np.isfinite(values).all():
         raise fault
-    motion = kind.motion(Dofs(values.tolist()), float(tree.pitch[i]), Screw(0, 1, 0, 0))
+    motion = joint_type.motion(Dofs(values.tolist()), float(tree.pitch[i]), Screw(0, 1, 0, 0))
     pulls = [motion @ Force.of([0, 0, 0, *unit]) for unit in np.eye(3).tolist()]
     columns = np.array([list(pull.components) for pull in pulls], dtype=float)
     turn = columns[:, 3:].T

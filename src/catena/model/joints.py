@@ -44,7 +44,7 @@ def _axes(*numbers: int) -> Axes:
 
 
 class JointType(Space):
-    """What every joint type has: a name, a code in `Tree.kind`, the sizes of q and v, and three maps."""
+    """What every joint type has: a name, a code in `Tree.joint_type`, the sizes of q and v, and three maps."""
 
     name: ClassVar[str]
     code: ClassVar[int]
@@ -253,6 +253,6 @@ JOINT_TYPES: tuple[type[JointType], ...] = (
     Free,
     Fixed,
 )
-"""Every joint type, in the order of the codes in `Tree.kind`."""
+"""Every joint type, in the order of the codes in `Tree.joint_type`."""
 
 BY_NAME: dict[str, type[JointType]] = {joint.name: joint for joint in JOINT_TYPES}

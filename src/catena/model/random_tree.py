@@ -19,7 +19,7 @@ from catena.model.tree import Tree
 
 Array = npt.NDArray[Any]
 
-MOVING = tuple(kind.name for kind in JOINT_TYPES if kind.nv and kind.name != "free")
+MOVING = tuple(joint_type.name for joint_type in JOINT_TYPES if joint_type.nv and joint_type.name != "free")
 
 
 def random_tree(
@@ -43,7 +43,7 @@ def random_tree(
     have no limits and no friction. With `base="floating"` the first joint is a free one, "root_joint". `gravity` is 3
     numbers in the base's frame, m/s². Returns the robot. Cost: O(n) time, a few arrays of memory.
     """
-    n, kinds = count(n), _codes(joint_types)
+    n, codes = count(n), _codes(joint_types)
     if not 0 <= branching <= 1:
         raise ModelError(f"branching: expected a probability in 0 ... 1, found {branching!r}")
     if base not in ("fixed", "floating"):
@@ -55,10 +55,10 @@ def random_tree(
     if floating:
         anywhere[1:] = np.maximum(anywhere[1:], 0)
     parent = np.where(rng.random(n) < branching, anywhere, before)
-    kind = rng.choice(kinds, n).astype(np.int8)
+    joint_type = rng.choice(codes, n).astype(np.int8)
     if floating:
-        kind[0] = BY_NAME["free"].code
-    nq, nv = (np.array([getattr(t, size) for t in JOINT_TYPES])[kind] for size in ("nq", "nv"))
+        joint_type[0] = BY_NAME["free"].code
+    nq, nv = (np.array([getattr(t, size) for t in JOINT_TYPES])[joint_type] for size in ("nq", "nv"))
     spread = rng.uniform(-0.2, 0.2, (n, 3, 3))
     second_moment = spread @ np.swapaxes(spread, -1, -2) / 3 + 1e-4 * np.eye(3)
     mass = rng.uniform(0.5, 2.0, n)
@@ -68,11 +68,11 @@ def random_tree(
     return Tree(
         name=name,
         parent=parent,
-        kind=kind,
+        joint_type=joint_type,
         placement_rotation=rotation_matrix(quaternion_normalized(rng.standard_normal((n, 4)))),
         placement_position=rng.uniform(-0.5, 0.5, (n, 3)),
-        joint_rotation=_joint_rotations(rng, kind),
-        pitch=np.where(kind == BY_NAME["helical"].code, rng.uniform(-0.2, 0.2, n), 0.0),
+        joint_rotation=_joint_rotations(rng, joint_type),
+        pitch=np.where(joint_type == BY_NAME["helical"].code, rng.uniform(-0.2, 0.2, n), 0.0),
         mass=mass,
         com=rng.uniform(-0.2, 0.2, (n, 3)),
         inertia=mass[:, None, None] * (trace * np.eye(3) - second_moment),
@@ -92,9 +92,9 @@ def random_tree(
     )
 
 
-def _joint_rotations(rng: np.random.Generator, kind: Array) -> Array:
-    frames = axis_frame(unit(rng.standard_normal((len(kind), 3))))
-    frames[np.isin(kind, [BY_NAME[name].code for name in UNDIRECTED])] = np.eye(3)
+def _joint_rotations(rng: np.random.Generator, joint_type: Array) -> Array:
+    frames = axis_frame(unit(rng.standard_normal((len(joint_type), 3))))
+    frames[np.isin(joint_type, [BY_NAME[name].code for name in UNDIRECTED])] = np.eye(3)
     return frames
 
 

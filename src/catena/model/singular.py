@@ -69,14 +69,17 @@ def unheld_leaves(tree: Tree) -> list[int]:
     carries = np.zeros(tree.n + 1, dtype=bool)
     carries[tree.parent] = True  # the base, -1, is the last entry
     leaves = np.flatnonzero(~carries[:-1])
-    loose = [_unheld(tree, leaves[tree.kind[leaves] == kind], kind) for kind in np.unique(tree.kind[leaves])]
+    loose = [
+        _unheld(tree, leaves[tree.joint_type[leaves] == joint_type], joint_type)
+        for joint_type in np.unique(tree.joint_type[leaves])
+    ]
     return sorted(int(i) for group in loose for i in group)
 
 
-def _unheld(tree: Tree, leaves: Array, kind: int) -> Array:
-    """Those of the leaves, all on joints of one kind, whose block of M is singular."""
-    joint = JOINT_TYPES[kind]
-    turn, slide = _motion_axes(tree, leaves, kind)
+def _unheld(tree: Tree, leaves: Array, joint_type: int) -> Array:
+    """Those of the leaves, all on joints of one type, whose block of M is singular."""
+    joint = JOINT_TYPES[joint_type]
+    turn, slide = _motion_axes(tree, leaves, joint_type)
     mass, com, inertia = tree.mass[leaves], tree.com[leaves], tree.inertia[leaves]
     speed = slide + np.cross(turn, com[:, None, :])  # of the centre of mass, per axis: (leaves, nv, 3)
     block = turn @ inertia @ np.swapaxes(turn, -1, -2)
@@ -92,9 +95,9 @@ def _unheld(tree: Tree, leaves: Array, kind: int) -> Array:
     return np.asarray(leaves[loose | (np.linalg.eigvalsh(correlation)[:, 0] <= _ROUNDING)])
 
 
-def _motion_axes(tree: Tree, leaves: Array, kind: int) -> tuple[Array, Array]:
+def _motion_axes(tree: Tree, leaves: Array, joint_type: int) -> tuple[Array, Array]:
     """Angular and linear part of each axis in the link's frame, (leaves, nv, 3) both."""
-    joint = JOINT_TYPES[kind]
+    joint = JOINT_TYPES[joint_type]
     columns = joint.axes(Dofs(list(_GENERIC[: joint.nq])), tree.pitch[leaves]).columns
     shape = (len(leaves),)
     canonical = np.array([[np.broadcast_to(x, shape) for x in column.components] for column in columns], dtype=float)

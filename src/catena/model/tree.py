@@ -53,7 +53,7 @@ class Tree:
     """A tree of n moving links; fixed joints are merged already. Everything the algorithms need, and nothing derived.
 
     Link i's pose in its parent's frame is placement · Q · J(q) · Qᵀ: Q = `joint_rotation[i]` turns the joint's
-    canonical axes (1-dof joints move about or along z) into the link's frame, J is the map of the joint type `kind[i]`
+    canonical axes (1-dof joints move about or along z) into the link's frame, J is the map of type `joint_type[i]`
     (`JOINT_TYPES` in joints.py). Link i's coordinates are q[q_start[i]:q_start[i + 1]], its speeds likewise.
 
     Arrays may be stride-0 broadcasts, so that a uniform chain costs almost nothing: never assume contiguity.
@@ -62,7 +62,7 @@ class Tree:
 
     name: str
     parent: Array  # (n,) int64; parent[i] < i, -1 is the base
-    kind: Array  # (n,) int8
+    joint_type: Array  # (n,) int8
     placement_rotation: Array  # (n, 3, 3), the link's frame in its parent's at joint zero
     placement_position: Array  # (n, 3)
     joint_rotation: Array  # (n, 3, 3), Q

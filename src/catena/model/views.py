@@ -92,7 +92,7 @@ class JointView(_Row):
     @property
     def type(self) -> str:
         """The type of the joint: "revolute", "prismatic", "free" and so on."""
-        return str(JOINT_TYPES[self._tree.kind[self.index]].name)
+        return str(JOINT_TYPES[self._tree.joint_type[self.index]].name)
 
     @property
     def parent(self) -> str:

@@ -38,10 +38,10 @@ class Geometry:
         lowered = lower(self.tree, regroup=False, choose=False)
         phi, H = np.empty((self.tree.n, 6, 6)), np.empty((self.tree.nv, 6))
         frame = np.empty((self.tree.n, 6, 6))
-        for code in np.unique(self.tree.kind):
-            rows = np.flatnonzero(self.tree.kind == code)
+        for code in np.unique(self.tree.joint_type):
+            rows = np.flatnonzero(self.tree.joint_type == code)
             link = _links_of_one_type(lowered, int(code), rows)
-            q = Dofs([self.q[self.tree.q_start[rows] + i] for i in range(link.kind.nq)])
+            q = Dofs([self.q[self.tree.q_start[rows] + i] for i in range(link.joint_type.nq)])
             transform, axes = link.joint(q)
             phi[rows] = _six_columns(transform, len(rows))
             frame[rows] = _six_columns(link.frame, len(rows))

@@ -41,7 +41,7 @@ def _udu(links: Any, x: Coordinates) -> dict[str, Rows]:
 
 
 def _at_rest(links: Any, x: Coordinates) -> dict[str, Rows]:
-    still = {link.index: type(x["qdot"][link])([0] * link.kind.nv) for link in links}
+    still = {link.index: type(x["qdot"][link])([0] * link.joint_type.nv) for link in links}
     rest = links.fields("rest")[0]
     rest.update(still)
     return {"gravity": _column(links, newton_euler.bias(links, x["q"], rest))}
@@ -179,15 +179,15 @@ def _angles(tree: Tree) -> list[str]:
     """The coordinates that are angles."""
     found = []
     for i in range(tree.n):
-        kind, start = JOINT_TYPES[int(tree.kind[i])], int(tree.q_start[i])
-        turning = (False, False, True) if kind.name == "planar" else kind.angles
+        joint_type, start = JOINT_TYPES[int(tree.joint_type[i])], int(tree.q_start[i])
+        turning = (False, False, True) if joint_type.name == "planar" else joint_type.angles
         found += [f"q_{start + j + 1}" for j, angle in enumerate(turning) if angle]
     return found
 
 
 def _pivots(tree: Tree) -> list[str]:
     """Names for what the algorithms divide by, in that order: squares of quaternions, then the pivots of D."""
-    kinds = [JOINT_TYPES[int(code)] for code in tree.kind]
-    norms = [f"norm_{i + 1}" for i, kind in enumerate(kinds) if kind.name in ("spherical", "free")]
-    starts = [(int(tree.v_start[i]), kind.nv) for i, kind in enumerate(kinds)]
+    joint_types = [JOINT_TYPES[int(code)] for code in tree.joint_type]
+    norms = [f"norm_{i + 1}" for i, joint_type in enumerate(joint_types) if joint_type.name in ("spherical", "free")]
+    starts = [(int(tree.v_start[i]), joint_type.nv) for i, joint_type in enumerate(joint_types)]
     return norms + [f"mhat_{start + j + 1}" for start, nv in reversed(starts) for j in range(nv)]

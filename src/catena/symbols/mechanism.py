@@ -101,11 +101,11 @@ class Letters:
         mass = self._scalar(f"m_{k}", tree.mass[i], f"mass of link {link}")
         com = self._vector(f"c_{k}", tree.com[i], Q, f"mass centre of link {link}", alone=True)
         inertia = self._tensor(f"I_{k}", tree.inertia[i], Q, f"moment of inertia of link {link} about its mass centre")
-        start, kind = int(tree.v_start[i]), JOINT_TYPES[int(tree.kind[i])]
+        start, joint_type = int(tree.v_start[i]), JOINT_TYPES[int(tree.joint_type[i])]
         joint = repr(tree.joint_names[i])
         armature = [
             self._scalar(f"J_{start + j + 1}", tree.armature[start + j], f"rotor inertia of joint {joint}")
-            for j in range(kind.nv)
+            for j in range(joint_type.nv)
         ]
         pitch = self._scalar(f"h_{k}", tree.pitch[i], f"pitch of joint {joint}")
         return Body(mass, com, inertia, *self._placement(i), armature, pitch)
@@ -205,10 +205,10 @@ class SymbolicLinks(RealLinks):
         self._links: list[RealLink] = []
         tree = letters.tree
         for i, body in enumerate(letters.bodies):
-            kind = JOINT_TYPES[int(tree.kind[i])]
+            joint_type = JOINT_TYPES[int(tree.joint_type[i])]
             armature, start = Dofs([maker(ring) for maker in body.armature]), int(tree.v_start[i])
-            losses = [Dofs(of[start : start + kind.nv].tolist()) for of in (tree.damping, tree.friction)]
-            link = RealLink(i, start, kind, _constants(body, ring), armature, *losses)
+            losses = [Dofs(of[start : start + joint_type.nv].tolist()) for of in (tree.damping, tree.friction)]
+            link = RealLink(i, start, joint_type, _constants(body, ring), armature, *losses)
             parent = int(tree.parent[i])
             link.parent = self._links[parent] if parent >= 0 else self.base
             self._links.append(link)

@@ -49,9 +49,9 @@ def test_free_joints_put_angular_numbers_first() -> None:
     assert (joint.q_slice, joint.v_slice) == (slice(0, 7), slice(0, 6))
 
 
-@pytest.mark.parametrize("kind", ["hinge", "slide"])
-def test_ref_is_where_the_file_draws_the_body(kind: str) -> None:
-    inside = f'<joint type="{kind}" ref="0.7" axis="1 2 3"/>'
+@pytest.mark.parametrize("joint_type", ["hinge", "slide"])
+def test_ref_is_where_the_file_draws_the_body(joint_type: str) -> None:
+    inside = f'<joint type="{joint_type}" ref="0.7" axis="1 2 3"/>'
     text = model(body(inside, attributes='pos="1 2 3" euler="0.1 0.2 0.3"'), '<compiler angle="radian"/>')
     compiled = mujoco.MjModel.from_xml_string(text)
     rotation, position = placements(catena.load(text).tree, np.array([0.7]))["b"]

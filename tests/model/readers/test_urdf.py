@@ -26,16 +26,16 @@ def robot(*parts: str) -> str:
     return f'<robot name="r">{"".join(parts)}</robot>'
 
 
-def two_links(joint: str, kind: str = "revolute", inside: str = INERTIAL) -> str:
-    return robot(link("a"), link("b", inside), f'<joint name="j" type="{kind}">{ENDS}{joint}</joint>')
+def two_links(joint: str, joint_type: str = "revolute", inside: str = INERTIAL) -> str:
+    return robot(link("a"), link("b", inside), f'<joint name="j" type="{joint_type}">{ENDS}{joint}</joint>')
 
 
-def load_one(joint: str, kind: str = "revolute") -> Any:
-    return catena.load(two_links(joint, kind)).joint("j")
+def load_one(joint: str, joint_type: str = "revolute") -> Any:
+    return catena.load(two_links(joint, joint_type)).joint("j")
 
 
 @pytest.mark.parametrize(
-    ("written", "kind", "nq", "nv"),
+    ("written", "joint_type", "nq", "nv"),
     [
         ("revolute", "revolute", 1, 1),
         ("continuous", "continuous", 1, 1),
@@ -44,9 +44,9 @@ def load_one(joint: str, kind: str = "revolute") -> Any:
         ("floating", "free", 7, 6),
     ],
 )
-def test_joint_types(written: str, kind: str, nq: int, nv: int) -> None:
+def test_joint_types(written: str, joint_type: str, nq: int, nv: int) -> None:
     loaded = catena.load(two_links(LIMIT, written))
-    assert (loaded.joint("j").type, loaded.nq, loaded.nv) == (kind, nq, nv)
+    assert (loaded.joint("j").type, loaded.nq, loaded.nv) == (joint_type, nq, nv)
 
 
 def test_fixed_joints_leave_a_frame() -> None:

@@ -33,13 +33,13 @@ INERTIAL = '<inertial><mass value="1"/><inertia ixx="1" iyy="1" izz="1"/></inert
 
 @st.composite
 def joints(draw: st.DrawFn) -> str:
-    kind = draw(st.sampled_from(["revolute", "continuous", "prismatic", "planar", "floating", "fixed", "odd"]))
+    joint_type = draw(st.sampled_from(["revolute", "continuous", "prismatic", "planar", "floating", "fixed", "odd"]))
     ends = f'<parent link="{draw(NAMES)}"/><child link="{draw(NAMES)}"/>'
     place = f'<origin xyz="{attribute(draw(VECTOR))}" rpy="{attribute(draw(VECTOR))}"/>'
     axis = f'<axis xyz="{attribute(draw(VECTOR))}"/>'
     limit = f'<limit lower="{attribute(draw(NUMBER))}" upper="{attribute(draw(NUMBER))}"/>'
     inside = draw(st.sampled_from([place, axis, limit, place + axis, axis + limit, ""]))
-    return f'<joint name="{draw(NAMES)}" type="{kind}">{ends}{inside}</joint>'
+    return f'<joint name="{draw(NAMES)}" type="{joint_type}">{ends}{inside}</joint>'
 
 
 @settings(max_examples=300, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])

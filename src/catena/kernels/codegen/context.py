@@ -45,7 +45,7 @@ class Layout:
 def layout_of(lowered: Lowered, classes: Sequence[LinkClass]) -> Layout:
     """The layout of a mechanism's arrays."""
     n = np.arange(lowered.n + 1)
-    widest = max(c.kind.nq for c in classes), max(c.kind.nv for c in classes)
+    widest = max(c.joint_type.nq for c in classes), max(c.joint_type.nv for c in classes)
     return Layout(np.array_equal(lowered.q_start, n), np.array_equal(lowered.v_start, n), *widest)
 
 

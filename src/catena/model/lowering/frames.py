@@ -28,8 +28,8 @@ _ROUNDS = 3
 def chosen(tree: Tree, R: Array, p: Array) -> tuple[Array, Array]:
     """How far to turn (rad) and slide (m) each link's frame about its z axis; R, p are the aligned placements."""
     n = tree.n
-    screw = np.array([t.screw for t in JOINT_TYPES])[tree.kind]
-    absorbs = np.array([t.screw and t.angles[0] for t in JOINT_TYPES])[tree.kind]
+    screw = np.array([t.screw for t in JOINT_TYPES])[tree.joint_type]
+    absorbs = np.array([t.screw and t.angles[0] for t in JOINT_TYPES])[tree.joint_type]
     children: list[list[int]] = [[] for _ in range(n)]
     for i, parent in enumerate(tree.parent.tolist()):
         if parent >= 0:

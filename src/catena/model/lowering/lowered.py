@@ -46,7 +46,7 @@ class Lowered:
     """
 
     parent: Array
-    kind: Array
+    joint_type: Array
     q_start: Array
     v_start: Array
     constants: Mapping[str, Array]
@@ -140,13 +140,14 @@ def lower(tree: Tree, *, regroup: bool = True, choose: bool = True, cut: bool = 
         if regroup and small:
             inertias = regrouped(tree, R, p, inertias)
         columns.add(rows, {**factored(R, p), **_inertial(inertias), **frames.seen_from_inside(few)}, which)
-    kind = np.where(tree.kind == Continuous.code, np.int8(Revolute.code), tree.kind)  # to a kernel they are the same
+    # to a kernel revolute and continuous joints are the same
+    joint_type = np.where(tree.joint_type == Continuous.code, np.int8(Revolute.code), tree.joint_type)
     constants = {**columns.arrays(), "pitch": tree.pitch}
     solid = np.broadcast_to(True, tree.n)
     if cut and len(thin := without_inverse(tree)):
         solid = ~np.isin(np.arange(tree.n), thin)
     of_joint = tree.armature, tree.damping, tree.friction
-    return Lowered(tree.parent, kind, tree.q_start, tree.v_start, constants, *of_joint, tree.gravity, solid)
+    return Lowered(tree.parent, joint_type, tree.q_start, tree.v_start, constants, *of_joint, tree.gravity, solid)
 
 
 def distinct(tree: Tree, frames: Frames, rows: slice) -> tuple[Rows, Rows]:

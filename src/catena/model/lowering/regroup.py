@@ -47,24 +47,24 @@ def regrouped(tree: Tree, R: Array, p: Array, inertias: Inertias) -> Inertias:
         if parent >= 0:
             children[parent].append(i)
     for k in reversed(range(tree.n)):
-        moved = [_unfelt(int(tree.kind[i]), m[i], h[i], I[i]) for i in children[k]]
+        moved = [_unfelt(int(tree.joint_type[i]), m[i], h[i], I[i]) for i in children[k]]
         parts = [_at_parent(part, R[i], p[i]) for part, i in zip(moved, children[k], strict=True)]
         own = Inertias(m[k], h[k], I[k])
         total = Inertias(*[sum(bodies) for bodies in zip(own, *parts, strict=True)])
-        if not parts or _amplification(int(tree.kind[k]), own, total) > AMPLIFIED:
+        if not parts or _amplification(int(tree.joint_type[k]), own, total) > AMPLIFIED:
             continue
         m[k], h[k], I[k] = total
         for part, i in zip(moved, children[k], strict=True):
             m[i], h[i], I[i] = m[i] - part.m, h[i] - part.h, I[i] - part.I
     for i in np.flatnonzero(tree.parent < 0).tolist():  # what the base takes in, nobody feels
-        part = _unfelt(int(tree.kind[i]), m[i], h[i], I[i])
+        part = _unfelt(int(tree.joint_type[i]), m[i], h[i], I[i])
         m[i], h[i], I[i] = m[i] - part.m, h[i] - part.h, I[i] - part.I
     return Inertias(m, h, I)
 
 
-def _amplification(kind: int, own: Inertias, total: Inertias) -> float:
-    """The largest factor by which the inertia that a joint of this kind feels would grow."""
-    H = JOINT_TYPES[kind].axes(Dofs([_SOMEWHERE] * JOINT_TYPES[kind].nq), 0.0)
+def _amplification(joint_type: int, own: Inertias, total: Inertias) -> float:
+    """The largest factor by which the inertia that a joint of this type feels would grow."""
+    H = JOINT_TYPES[joint_type].axes(Dofs([_SOMEWHERE] * JOINT_TYPES[joint_type].nq), 0.0)
     columns = np.array([column.components for column in H.columns], dtype=float)
     before, after = (columns @ _matrix(body) @ columns.T for body in (own, total))
     values, vectors = np.linalg.eigh(before)
@@ -80,16 +80,16 @@ def _matrix(body: Inertias) -> Array:
     return np.block([[body.I, skew], [skew.T, body.m * np.eye(3)]])
 
 
-def _unfelt(kind: int, m: Array, h: Array, I: Array) -> Inertias:
-    """The part of an inertia that a joint of this kind cannot feel, in the child's frame."""
+def _unfelt(joint_type: int, m: Array, h: Array, I: Array) -> Inertias:
+    """The part of an inertia that a joint of this type cannot feel, in the child's frame."""
     zero = np.zeros(3)
-    if kind in (BY_NAME["revolute"].code, BY_NAME["continuous"].code):
+    if joint_type in (BY_NAME["revolute"].code, BY_NAME["continuous"].code):
         return Inertias(m, np.array([0, 0, h[2]]), np.diag([I[1, 1], I[1, 1], 0.0]))
-    if kind == BY_NAME["prismatic"].code:
+    if joint_type == BY_NAME["prismatic"].code:
         return Inertias(np.float64(0.0), zero, I.copy())
-    if kind == BY_NAME["cylindrical"].code:
+    if joint_type == BY_NAME["cylindrical"].code:
         return Inertias(np.float64(0.0), zero, np.diag([I[1, 1], I[1, 1], 0.0]))
-    if kind in (BY_NAME["spherical"].code, BY_NAME["universal"].code):
+    if joint_type in (BY_NAME["spherical"].code, BY_NAME["universal"].code):
         return Inertias(m, zero, np.zeros((3, 3)))
     return Inertias(np.float64(0.0), zero, np.zeros((3, 3)))
 

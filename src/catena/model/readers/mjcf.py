@@ -119,8 +119,8 @@ class MjcfParts:
         rotation, position = rotation_of(model.body_quat[body]), model.body_pos[body].copy()
         first, count = int(model.body_jntadr[body]), int(model.body_jntnum[body])
         for joint in range(first, first + count):
-            kind = int(model.jnt_type[joint])
-            anchor = model.jnt_pos[joint] if kind in (HINGE, BALL) else np.zeros(3)
+            joint_type = int(model.jnt_type[joint])
+            anchor = model.jnt_pos[joint] if joint_type in (HINGE, BALL) else np.zeros(3)
             last = joint == first + count - 1
             link = name if last and not anchor.any() else self._name(f"{name}:{self._joints[joint]}", "")
             self.joints.append(self._joint(joint, parent, link, rotation, position + rotation @ anchor))
@@ -140,30 +140,30 @@ class MjcfParts:
 
     def _joint(self, joint: int, parent: str, child: str, rotation: Array, position: Array) -> JointPart:
         """One joint whose child's frame lies at `rotation`, `position` in the parent's when the joint is at its ref."""
-        model, kind = self.model, int(self.model.jnt_type[joint])
+        model, joint_type = self.model, int(self.model.jnt_type[joint])
         name, axis = self._joints[joint], model.jnt_axis[joint].copy()
-        dofs = slice(model.jnt_dofadr[joint], model.jnt_dofadr[joint] + (6, 3, 1, 1)[kind])
+        dofs = slice(model.jnt_dofadr[joint], model.jnt_dofadr[joint] + (6, 3, 1, 1)[joint_type])
         common: dict[str, Any] = {
-            "damping": _per_dof(kind, model.dof_damping[dofs]),
-            "friction": _per_dof(kind, model.dof_frictionloss[dofs]),
-            "armature": _per_dof(kind, model.dof_armature[dofs]),
+            "damping": _per_dof(joint_type, model.dof_damping[dofs]),
+            "friction": _per_dof(joint_type, model.dof_frictionloss[dofs]),
+            "armature": _per_dof(joint_type, model.dof_armature[dofs]),
         }
-        if kind == FREE:  # its q is the pose in the world, whatever the file's pos and quat
+        if joint_type == FREE:  # its q is the pose in the world, whatever the file's pos and quat
             return JointPart(name, "free", parent, child, **common)
-        if kind == BALL:
+        if joint_type == BALL:
             return JointPart(name, "spherical", parent, child, rotation, position, **common)
         ref = float(model.qpos0[model.jnt_qposadr[joint]])
         if model.jnt_limited[joint]:
             common["lower"], common["upper"] = map(float, model.jnt_range[joint])
         if model.jnt_actfrclimited[joint]:
             common["effort_limit"] = float(np.abs(model.jnt_actfrcrange[joint]).max())
-        if kind == SLIDE:
+        if joint_type == SLIDE:
             position = position - rotation @ axis * ref
             return JointPart(name, "prismatic", parent, child, rotation, position, axis, **common)
         if ref:
             rotation = rotation @ _turn_about(axis, -ref)
-        kind_name = "revolute" if model.jnt_limited[joint] else "continuous"
-        return JointPart(name, kind_name, parent, child, rotation, position, axis, **common)
+        type_name = "revolute" if model.jnt_limited[joint] else "continuous"
+        return JointPart(name, type_name, parent, child, rotation, position, axis, **common)
 
     def _meshes(self, body: int) -> tuple[MeshReference, ...]:
         """The body's mesh files, each with the pose the file gave it (MuJoCo moves meshes to their principal axes)."""
@@ -211,15 +211,15 @@ def _check_numbers(model: Any, bodies: Sequence[str], joints: Sequence[str]) -> 
                 expected = "an orientation that is not zero"
             if not good.all():
                 i = int(np.argmin(good))
-                kind = "body" if what == "link" else "joint"
-                message = f"{kind} {names[i]!r}: expected {expected} in {prefix}{field}, found {rows[i].tolist()}"
+                joint_type = "body" if what == "link" else "joint"
+                message = f"{joint_type} {names[i]!r}: expected {expected} in {prefix}{field}, found {rows[i].tolist()}"
                 raise ModelError(f"{message}; correct it", **{what: names[i]})
 
 
-def _per_dof(kind: int, values: Array) -> float | list[float]:
+def _per_dof(joint_type: int, values: Array) -> float | list[float]:
     """One value per degree of freedom, in Catena's order: a free joint's angular ones come first."""
     numbers: list[float] = values.tolist()
-    return numbers[3:] + numbers[:3] if kind == FREE else numbers if kind == BALL else numbers[0]
+    return numbers[3:] + numbers[:3] if joint_type == FREE else numbers if joint_type == BALL else numbers[0]
 
 
 def _gravity(model: Any) -> tuple[float, ...]:

@@ -114,50 +114,50 @@ class UrdfParts:
 
     def _joint(self, name: str, element: Element) -> None:
         written = element.text("type")
-        kind = JOINT_TYPES.get(written)
-        if kind is None:
+        joint_type = JOINT_TYPES.get(written)
+        if joint_type is None:
             raise element.fault(f"type {shorten(written)!r} is unknown; expected one of {', '.join(JOINT_TYPES)}")
         origin, parent, child, axis, limit, dynamics, mimic = element.only(*JOINT_CHILDREN)
         rotation, position = _pose(origin)
         damping, friction = _dynamics(dynamics)
-        lower, upper, velocity, effort = self._limits(name, kind, limit)
+        lower, upper, velocity, effort = self._limits(name, joint_type, limit)
         self.joints.append(
             JointPart(
                 name,
-                kind,
+                joint_type,
                 _link_name(element, parent, "parent"),
                 _link_name(element, child, "child"),
                 rotation,
                 position,
-                _axis(kind, axis),
+                _axis(joint_type, axis),
                 lower=lower,
                 upper=upper,
                 velocity_limit=velocity,
                 effort_limit=effort,
                 damping=damping,
                 friction=friction,
-                mimic=self._mimic(name, kind, mimic),
+                mimic=self._mimic(name, joint_type, mimic),
             )
         )
 
-    def _limits(self, name: str, kind: str, limit: Element | None) -> tuple[float | None, ...]:
+    def _limits(self, name: str, joint_type: str, limit: Element | None) -> tuple[float | None, ...]:
         """Lower, upper, velocity and effort limits; None where the joint has none."""
-        if kind not in ("revolute", "prismatic", "continuous"):
+        if joint_type not in ("revolute", "prismatic", "continuous"):
             return None, None, None, None
         if limit is None:
-            if kind != "continuous":
-                self._odd[f"{kind} joints without a <limit>, taken as unlimited"].append(name)
+            if joint_type != "continuous":
+                self._odd[f"{joint_type} joints without a <limit>, taken as unlimited"].append(name)
             return None, None, None, None
         velocity, effort = [limit.number(key) if key in limit.attributes else None for key in ("velocity", "effort")]
-        if kind == "continuous":
+        if joint_type == "continuous":
             return None, None, velocity, effort
         if "lower" not in limit.attributes and "upper" not in limit.attributes:
             self._odd["joints whose <limit> has neither lower nor upper, which leaves them no range"].append(name)
         return limit.number("lower", 0.0), limit.number("upper", 0.0), velocity, effort
 
-    def _mimic(self, name: str, kind: str, mimic: Element | None) -> Mimic | None:
+    def _mimic(self, name: str, joint_type: str, mimic: Element | None) -> Mimic | None:
         """The joint that this one should follow."""
-        if mimic is None or kind == "fixed":
+        if mimic is None or joint_type == "fixed":
             return None
         self._odd["mimic joints, loaded as independent joints (robot.tree.mimic has the rules)"].append(name)
         return Mimic(mimic.text("joint"), mimic.number("multiplier", 1.0), mimic.number("offset", 0.0))
@@ -170,9 +170,9 @@ def _link_name(joint: Element, found: Element | None, role: str) -> str:
     return found.text("link")
 
 
-def _axis(kind: str, axis: Element | None) -> Vector:
+def _axis(joint_type: str, axis: Element | None) -> Vector:
     """The joint's axis; (1, 0, 0) where none is given or none matters."""
-    return X_AXIS if axis is None or kind in ("fixed", "free") else axis.vector("xyz", X_AXIS)
+    return X_AXIS if axis is None or joint_type in ("fixed", "free") else axis.vector("xyz", X_AXIS)
 
 
 def _dynamics(dynamics: Element | None) -> tuple[float, float]:

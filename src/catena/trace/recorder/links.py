@@ -37,8 +37,8 @@ class AnyLink(Link):
     def __init__(self, number: int, of: LinkClass, graph: Graph) -> None:
         constants: dict[str, Scalar] = dict(of.shared)
         constants.update({name: graph._leaf(LEAF, (CONST, name)) for name in of.varying})
-        dofs = [Dofs([constants[f"{letter}{i}"] for i in range(of.kind.nv)]) for letter in OF_JOINT]
-        super().__init__(of.kind, constants, *dofs)
+        dofs = [Dofs([constants[f"{letter}{i}"] for i in range(of.joint_type.nv)]) for letter in OF_JOINT]
+        super().__init__(of.joint_type, constants, *dofs)
         self.number, self.parent = number, ItsParent()
         self.solid, self.on_solid = of.solid, of.on_solid
 
@@ -190,7 +190,7 @@ class InputField:
         self.graph, self.array, self.kind = graph, array, kind
 
     def __getitem__(self, link: AnyLink) -> Any:
-        count = self.kind.count(link.kind.nq, link.kind.nv)
+        count = self.kind.count(link.joint_type.nq, link.joint_type.nv)
         return self.kind.build([self.graph.input(self.array, i) for i in range(count)])
 
 

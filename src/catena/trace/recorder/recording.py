@@ -58,7 +58,7 @@ class LinkClass:
     They are also alike in whether their own inertia and that of their parents have inverses, where an algorithm asks.
     """
 
-    kind: type[JointType]
+    joint_type: type[JointType]
     shared: dict[str, float]
     varying: tuple[str, ...]
     solid: bool
@@ -96,17 +96,17 @@ class Recording:
 
 def classify(lowered: Lowered) -> tuple[list[LinkClass], Array]:
     """The classes of links of a mechanism, and the number of the class of each link."""
-    marks = lowered.kind.astype(np.int16) * 4 + lowered.solid * 2 + lowered.on_solid
+    marks = lowered.joint_type.astype(np.int16) * 4 + lowered.solid * 2 + lowered.on_solid
     found = np.flatnonzero(np.bincount(marks))
     which = np.searchsorted(found, marks)
     classes = []
     for number, mark in enumerate(found.tolist()):
-        kind = JOINT_TYPES[mark // 4]
+        joint_type = JOINT_TYPES[mark // 4]
         rows = which == number if len(found) > 1 else slice(None)
         columns = {name: column[rows] for name, column in lowered.constants.items()}
-        names = [f"{letter}{i}" for letter in OF_JOINT for i in range(kind.nv)]
+        names = [f"{letter}{i}" for letter in OF_JOINT for i in range(joint_type.nv)]
         columns.update({name: lowered.of_joint(name, rows) for name in names})
         shared = {name: float(x[0]) for name, x in columns.items() if x.strides == (0,) or (x == x[0]).all()}
         varying = tuple(name for name in columns if name not in shared)
-        classes.append(LinkClass(kind, shared, varying, bool(mark & 2), bool(mark & 1)))
+        classes.append(LinkClass(joint_type, shared, varying, bool(mark & 2), bool(mark & 1)))
     return classes, which.astype(np.int8)
