@@ -8,11 +8,10 @@ from tests.mechanisms import ALL, relative
 
 import catena
 from catena.algorithms.innovations import FACTOR
-from catena.algorithms.kinematics import UnrolledPlace
-from catena.algorithms.operational_space import MOBILITY, RESPONSE, mobility, of_frames
+from catena.algorithms.operational_space import MOBILITY, RESPONSE
 from catena.functions import engine
 from catena.functions.catalogue import MASS_MATRIX
-from catena.questions.jacobians import place_of
+from catena.functions.frames import function_of
 
 
 @pytest.fixture(params=ALL)
@@ -42,9 +41,8 @@ def test_blocks_between_links(robot: catena.Robot) -> None:
     rng = np.random.default_rng(2)
     targets = tuple(rng.permutation(robot.tree.n)[:4].tolist())
     rows = np.concatenate([np.arange(6 * k, 6 * k + 6) for k in targets])
-    places = [place_of(robot, robot.links[k].name, "link", UnrolledPlace) for k in targets]
-    function = of_frames(mobility, "mobility", places, False, {"Omega": "m,m"})
-    found = engine.evaluate(robot.tree, function, {"q": q})["Omega"].astype(float)
+    function = function_of(robot, "operational_mobility", tuple(robot.links[k].name for k in targets))
+    found = engine.evaluate(robot.tree, function, {"q": q})["inverse"].astype(float)
     assert relative(found, whole(robot, q)[np.ix_(rows, rows)]) < 1e-10
 
 

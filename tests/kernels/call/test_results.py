@@ -53,7 +53,9 @@ def test_results_can_be_streamed_to():
         assert where(new_result((count,), F8)) % results.LINE == results.OFFSET
 
 
-@pytest.mark.parametrize("view", [lambda a: a[3:5].T, lambda a: a.reshape(-1)[::2], memoryview], ids=str)
+@pytest.mark.parametrize(
+    "view", [lambda a: a[3:5].T, lambda a: a.reshape(-1)[::2], memoryview], ids=["transposed", "steps", "memoryview"]
+)
 def test_what_is_held_is_left_alone(view):
     first = new_result((20, 10), F8)
     held, at = view(first), where(first)

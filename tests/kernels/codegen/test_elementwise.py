@@ -7,8 +7,8 @@ import pytest
 from tests.kernels.elf import undefined_symbols
 from tests.kernels.targets import kernel, leaves, targets, unfused
 
+from catena.kernels.build import unrolled_ir
 from catena.kernels.codegen.elementwise import MOST, is_elementwise
-from catena.kernels.codegen.unrolled import unrolled_ir
 from catena.kernels.machine.compile import object_code
 from catena.scalars import maximum, where
 from catena.trace.graph import Graph

@@ -19,8 +19,7 @@ from tests.kernels.handmade import multiply_add_ir
 
 import catena
 from catena.errors import CatenaError
-from catena.kernels.call.call_ir import CALL_IR
-from catena.kernels.call.share_ir import SHARE_IR
+from catena.kernels.call.runtime import runtime_ir
 from catena.kernels.machine import fingerprint
 from catena.kernels.machine.cache import Cache
 from catena.kernels.machine.compile import Codegen, _llvm, _target_machine, compile_cached, load, object_code
@@ -70,7 +69,7 @@ TARGETS = {
 
 @pytest.mark.skipif(platform.machine() != "x86_64" or sys.platform != "linux", reason="looks at ELF for x86-64")
 @pytest.mark.parametrize("name", TARGETS)
-@pytest.mark.parametrize("ir", [SHARE_IR + CALL_IR, multiply_add_ir(7)], ids=["runtime", "handmade"])
+@pytest.mark.parametrize("ir", [runtime_ir(), multiply_add_ir(7)], ids=["runtime", "handmade"])
 @pytest.mark.parametrize("passes", [0, 2, 3])
 def test_nothing_is_needed_from_outside(ir, name, passes):
     target = dataclasses.replace(host(), **dict(zip(("triple", "cpu", "features"), TARGETS[name], strict=False)))

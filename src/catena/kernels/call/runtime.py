@@ -33,9 +33,14 @@ LISTENING = 200
 @functools.cache
 def runtime_module() -> Module:
     """The shared machine code."""
-    calls = get_ir(), answer_ir(), same_ir(), same_keys_ir(), run_ir(), plain_ir(), wrenches_ir()
-    text = "\n".join((SHARE_IR, API_IR, vectorcall_ir(), *calls))
+    text = runtime_ir()
     return compile_cached(("runtime", text), lambda: text, Codegen(opt=2, passes=2))
+
+
+def runtime_ir() -> str:
+    """The IR of the shared machine code."""
+    calls = get_ir(), answer_ir(), same_ir(), same_keys_ir(), run_ir(), plain_ir(), wrenches_ir()
+    return "\n".join((SHARE_IR, API_IR, vectorcall_ir(), *calls))
 
 
 @functools.cache
