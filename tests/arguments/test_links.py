@@ -32,6 +32,7 @@ ASKED: dict[str, Callable[[catena.Robot, Any], Any]] = {
     "jacobian_transpose_times": lambda r, k: r.jacobian_transpose_times(r.neutral(), k, np.arange(6.0)),
     "jacobian_dot_times": lambda r, k: r.jacobian_dot_times(r.neutral(), k, np.arange(7.0)),
     "operational_mobility": lambda r, k: r.operational_mobility(r.neutral(), k),
+    "jacobian of several": lambda r, k: r.jacobian(r.neutral(), (0, k), [(0, 0, 0), (1, 2, 3)]),
     "of several": lambda r, k: r.operational_mobility(r.neutral(), [0, k], np.zeros((2, 3))),
     "operational_inertia": lambda r, k: r.operational_inertia(r.random_configuration(0), k).inertia,
     "consistent inverse": lambda r, k: r.dynamically_consistent_inverse(r.random_configuration(0), k),
@@ -64,7 +65,7 @@ WRONG: dict[str, tuple[Callable[[catena.Robot], Any], str]] = {
 @pytest.mark.parametrize("asked", ["frame", "link", "jacobian", "jacobian_dot_times", "operational_inertia"])
 def test_what_is_no_link_is_refused(arm: catena.Robot, asked: str, wrong: str) -> None:
     given, message = WRONG[wrong]
-    if asked == "operational_inertia" and wrong == "an array":
+    if asked not in ("frame", "link") and wrong == "an array":  # taken for a list of links
         message = "not as np.float64"
     with pytest.raises(UnknownNameError, match=message):
         ASKED[asked](arm, given(arm))
