@@ -95,7 +95,7 @@ def test_solution_keeps_its_digits(n, straight, rng) -> None:
     expected = exact_solution(robot, theta, b)
     found = planar_blocks(theta, lengths, masses).solve(b).x
     assert np.abs(found - expected).max() < 1e-10 * np.abs(expected).max()
-    swept = fixman_method.solve(robot, theta, b)
+    swept = robot.mass_matrix(theta, "fixman").solve(b)
     assert np.abs(swept - expected).max() < 1e-10 * np.abs(expected).max()
 
 
@@ -129,7 +129,7 @@ def test_sweeps_with_velocities_gravity_and_wrenches(shape, rng) -> None:
     wrench = rng.standard_normal((7, 6))
     wrench[:, [0, 1, 5]] = 0
     expected = robot.forward_dynamics(theta, v, tau, wrench)
-    found = fixman_method.forward_dynamics(robot, theta, v, tau, wrench, kernel=shape)
+    found = robot.forward_dynamics(theta, v, tau, wrench, method="fixman", kernel=shape)
     assert found == pytest.approx(expected, rel=1e-10, abs=1e-10)
 
 
@@ -154,7 +154,7 @@ def test_planar_trees(rng) -> None:
     assert found.astype(float) == pytest.approx(expected, rel=1e-12)
     assert tension.shape == (4,)
     M = robot.mass_matrix(q).dense()
-    assert float(fixman_method.log_determinant(robot, q)) == pytest.approx(np.linalg.slogdet(M)[1], abs=1e-12)
+    assert float(robot.mass_matrix(q, "fixman").logdet()) == pytest.approx(np.linalg.slogdet(M)[1], abs=1e-12)
 
 
 def test_a_hanging_mass_pulls_with_its_weight() -> None:
@@ -172,14 +172,14 @@ def test_polymers(coordinates, rng) -> None:
     )  # fmt: skip
     q = rng.uniform(-1, 1, (2, robot.nq))
     v, tau = rng.standard_normal((2, 2, robot.nv))
-    found = fixman_method.forward_dynamics(robot, q, v, tau)
+    found = robot.forward_dynamics(q, v, tau, method="fixman")
     assert found == pytest.approx(robot.forward_dynamics(q, v, tau), rel=1e-9, abs=1e-9)
     M = robot.mass_matrix(q)
-    assert fixman_method.log_determinant(robot, q) == pytest.approx(M.logdet(), abs=1e-11)
+    assert robot.mass_matrix(q, "fixman").logdet() == pytest.approx(M.logdet(), abs=1e-11)
     q[0, 0] = np.nan  # stays in its own sample
-    assert np.isnan(fixman_method.forward_dynamics(robot, q, v, tau)[0]).all()
-    assert np.array_equal(fixman_method.forward_dynamics(robot, q, v, tau)[1], found[1])
-    assert np.isnan(fixman_method.log_determinant(robot, q)).tolist() == [True, False]
+    assert np.isnan(robot.forward_dynamics(q, v, tau, method="fixman")[0]).all()
+    assert np.array_equal(robot.forward_dynamics(q, v, tau, method="fixman")[1], found[1])
+    assert np.isnan(robot.mass_matrix(q, "fixman").logdet()).tolist() == [True, False]
 
 
 @pytest.mark.parametrize("coordinates", ["torsions", "torsions+angles"])
@@ -214,8 +214,8 @@ def test_branched_polymers(rng) -> None:
     assert isinstance(fixman_method.form_of(robot), fixman_method.Polymer)
     q, b = rng.standard_normal((2, 4))
     M = robot.mass_matrix(q).dense()
-    assert fixman_method.solve(robot, q, b) == pytest.approx(np.linalg.solve(M, b), rel=1e-11)
-    assert float(fixman_method.log_determinant(robot, q)) == pytest.approx(np.linalg.slogdet(M)[1], abs=1e-12)
+    assert robot.mass_matrix(q, "fixman").solve(b) == pytest.approx(np.linalg.solve(M, b), rel=1e-11)
+    assert float(robot.mass_matrix(q, "fixman").logdet()) == pytest.approx(np.linalg.slogdet(M)[1], abs=1e-12)
 
 
 def test_partition_in_any_coordinates_is_the_planar_chain(rng) -> None:

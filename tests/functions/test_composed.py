@@ -31,13 +31,13 @@ DOUBLED = Function(
     lambda links, q, x: ([[2 * x[0]], [2 * x[1]]], sum(y for k in links for y in q[k])),
     {"q": "q", "x": "robot:2"},
     {"twice": "dense:2,1", "sum": "dense:"},
-    rolled=twice_and_sum,
+    recipe=twice_and_sum,
 )
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 def test_it_looks_like_a_kernel(robot: catena.Robot, dtype: Any) -> None:
-    composed, kernel = (engine.kernel(robot, DOUBLED, shape=shape, dtype=dtype) for shape in ("rolled", "unrolled"))
+    composed, kernel = (engine.kernel(robot, DOUBLED, kernel=shape, dtype=dtype) for shape in ("rolled", "unrolled"))
     assert isinstance(composed, Composed)
     assert composed.signature == kernel.signature
     assert (composed.name, composed.inputs, composed.outputs) == (kernel.name, kernel.inputs, kernel.outputs)
@@ -54,7 +54,7 @@ def test_it_looks_like_a_kernel(robot: catena.Robot, dtype: Any) -> None:
 
 
 def test_it_checks_its_arguments(robot: catena.Robot) -> None:
-    composed = engine.kernel(robot, DOUBLED, shape="rolled")
+    composed = engine.kernel(robot, DOUBLED, kernel="rolled")
     q = robot.neutral()
     with pytest.raises(ShapeError, match=r"doubled: x must have shape \(\.\.\., 2\), got \(3,\)"):
         composed(q, np.zeros(3))
@@ -69,7 +69,7 @@ def test_a_result_may_lie_where_an_argument_does(robot: catena.Robot) -> None:
     q = memory.reshape(-1)[: robot.nq]
     q[:] = robot.random_configuration(0)
     expected = engine.kernel(robot, MASS_MATRIX)(q)
-    engine.kernel(robot, MASS_MATRIX, shape="rolled")(q, out=memory)
+    engine.kernel(robot, MASS_MATRIX, kernel="rolled")(q, out=memory)
     assert relative(memory, expected) < 1e-12
 
 
@@ -79,7 +79,7 @@ def test_long_chains_get_the_recipe_unless_told_otherwise() -> None:
     assert not isinstance(engine.kernel(catena.rod_chain(3), MASS_MATRIX), Composed)
     long = catena.rod_chain(engine.UNROLLABLE + 1)
     with pytest.raises(UnsupportedError, match="use shape='rolled'"):
-        engine.kernel(long, MASS_MATRIX, shape="unrolled")
+        engine.kernel(long, MASS_MATRIX, kernel="unrolled")
 
 
 @pytest.mark.parametrize("method", ["innovations", "udu"])

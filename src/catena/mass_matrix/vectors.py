@@ -22,13 +22,21 @@ def product(question: str, size: int, dimensions: int, action: Callable[[Any], A
     """
     given = x if isinstance(x, np.ndarray) else as_array(x, Port("x", ()), question)
     if given.ndim <= dimensions:
-        return action(given)
+        return _named(question, action, given)
     if given.shape[-2] != size:
         raise ShapeError(
             f"{question}: x must be a vector ({size},) or a matrix (..., {size}, k), as for NumPy, got {given.shape}; "
             "M.times takes vectors along the last dimension"
         )
-    return np.moveaxis(action(np.moveaxis(given, -1, 0)), 0, -1)
+    return np.moveaxis(_named(question, action, np.moveaxis(given, -1, 0)), 0, -1)
+
+
+def _named(question: str, action: Callable[[Any], Array], x: Array) -> Array:
+    """What an action makes of x; errors are about the product that users wrote."""
+    try:
+        return action(x)
+    except ShapeError as error:
+        raise ShapeError(f"{question}: {str(error).partition(': ')[2]}") from None
 
 
 def product_from_the_left(
@@ -37,7 +45,7 @@ def product_from_the_left(
     """x times the transpose of a matrix, where `action` multiplies vectors by the matrix."""
     given = as_array(x, Port("x", ()), question)
     if given.ndim <= dimensions:
-        return action(given)
+        return _named(question, action, given)
     return np.swapaxes(product(question, size, dimensions, action, np.swapaxes(given, -1, -2)), -1, -2)
 
 
