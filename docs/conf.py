@@ -23,18 +23,35 @@ autodoc_member_order = "bysource"
 autodoc_preserve_defaults = True
 add_module_names = False
 
+SECTIONS = {"Args:": "param", "Raises:": "raises", "Returns:": "returns", "Example:": "Example"}
+"""The sections of docstrings, and the names of the fields that they become."""
+
 
 def as_plain_text(_app, _what, _name, _object, _options, lines: list[str]) -> None:
     """Docstrings are plain text with `code` in backticks: keep reStructuredText from reading more into them."""
     found: list[str] = []
+    section = ""
     for line in lines:
-        if not line.startswith("    "):
-            found.append(escaped(line))
+        indented = line.startswith("    ")
+        section = line if line in SECTIONS else section if indented or not line else ""
+        if section:
+            found.append(as_field(section, line))
             continue
-        if found and not found[-1]:  # an indented block after an empty line is code
+        if indented and found and not found[-1]:  # an indented block after an empty line is code
             found += ["::", ""]
-        found.append(line)
+        found.append(line if indented else escaped(line))
     lines[:] = found
+
+
+def as_field(section: str, line: str) -> str:
+    """A line of a section as part of a field list; entries of arguments and errors are fields of their own."""
+    name = SECTIONS[section]
+    if section in ("Returns:", "Example:"):
+        return f":{name}:" if line == section else escaped(line)
+    entry = re.fullmatch(r"    (\w+): (.*)", line)
+    if entry:
+        return f":{name} {entry[1]}: {escaped(entry[2])}"
+    return "" if line == section else escaped(line[4:])
 
 
 def escaped(line: str) -> str:

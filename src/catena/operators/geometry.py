@@ -14,7 +14,7 @@ import numpy.typing as npt
 from catena.algorithms.innovations import INERTIAS
 from catena.functions import engine
 from catena.model.joints import JOINT_TYPES
-from catena.model.lowering.lowered import Lowered, lower
+from catena.model.lowering.lowered import OF_JOINT, Lowered, lower
 from catena.spatial import Dofs, Force
 from catena.sweeps import Link
 
@@ -137,7 +137,7 @@ class Geometry:
 def _links_of_one_type(lowered: Lowered, code: int, rows: Array) -> Link:
     """All links with one type of joint as a single link whose constants are arrays."""
     constants = {name: column[rows] for name, column in lowered.constants.items()}
-    return Link(JOINT_TYPES[code], constants, Dofs([]))
+    return Link(JOINT_TYPES[code], constants, *[Dofs([]) for _ in OF_JOINT])
 
 
 def _six_columns(transform: Any, n: int) -> Array:

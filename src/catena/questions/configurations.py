@@ -1,4 +1,4 @@
-"""The part of Robot that moves about in its configurations: steps along velocities, differences, unit quaternions."""
+"""The part of Robot about configurations: neutral and random ones, integration, differences, unit quaternions."""
 
 from __future__ import annotations
 
@@ -20,9 +20,10 @@ Array = npt.NDArray[Any]
 
 
 class ConfigurationSpace(Answering):
-    """Configurations q, (..., nq): where they start, random ones, and the way from one to another.
+    """Configurations q, (..., nq): neutral and random ones, integration along velocities, differences.
 
-    A free joint has position (3) and quaternion x, y, z, w; angles and lengths are simply numbers.
+    A free joint has a position (3, in m), then a quaternion x, y, z, w; a ball joint has a quaternion. Angles are in
+    rad, lengths in m.
     """
 
     def neutral(self) -> Array:

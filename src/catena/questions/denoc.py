@@ -23,7 +23,7 @@ Array = npt.NDArray[Any]
 
 
 class Denoc:
-    """The part of Robot that shows Saha's matrices."""
+    """The natural orthogonal complement of Saha (1995, 1997) and the matrices made of it."""
 
     def natural_orthogonal_complement(self, q: npt.ArrayLike) -> NaturalOrthogonalComplement:
         """T = T_l T_d with t = T v, and what follows from it, at the configurations q (..., nq)."""

@@ -42,7 +42,7 @@ def _momentum(robot: Robot, given: tuple[str, ...], about: str | None = None) ->
 
 
 class Energies(Answering):
-    """Energies, momenta, centre of mass, gravity and Coriolis torques of all that moves, hence not of a fixed base.
+    """Energies, momenta, centre of mass, gravity and Coriolis torques of all moving links; a fixed base does not count.
 
     Results are in the base's axes and SI units. Arrays broadcast over leading dimensions; results are float64 unless
     `dtype` says float32, and are written to `out` if that is given.
@@ -170,7 +170,7 @@ class Energies(Answering):
         dtype: npt.DTypeLike = np.float64,
         kernel: str | None = None,
     ) -> Array:
-        """The centre of mass of all that moves.
+        """The centre of mass of all moving links, in the base's frame.
 
         Args:
             q: configurations, (..., nq).
@@ -239,7 +239,7 @@ class Energies(Answering):
     ) -> Array:
         """The momentum of the links: angular (kg m²/s), then linear (kg m/s).
 
-        Rotors that armature stands for are left out: they turn in directions no model tells.
+        The rotors of motors (armature) are left out, because models do not say about which axes they turn.
 
         Args:
             q: configurations, (..., nq).
@@ -263,7 +263,7 @@ class Energies(Answering):
         dtype: npt.DTypeLike = np.float64,
         kernel: str | None = None,
     ) -> Array:
-        """The matrix A(q) with which the momentum about the centre of mass is A v.
+        """The centroidal momentum matrix A(q): the momentum about the centre of mass is A v.
 
         Args:
             q: configurations, (..., nq).

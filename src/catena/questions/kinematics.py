@@ -44,7 +44,7 @@ class Kinematics(Answering):
     """Placements, velocities and accelerations of all links.
 
     Velocities are spatial, (ω, v), angular part first, in rad/s and m/s; accelerations in rad/s² and m/s²; positions in
-    m. `frame` says whose numbers they are:
+    m. `frame` says in which axes they are, and of which point:
 
     - "link": the body's own axes, velocity of its own origin (Pinocchio's LOCAL);
     - "world": the base's axes, velocity of the body's point at the base's origin (WORLD);

@@ -1,4 +1,4 @@
-"""The part of Robot that answers what single links feel and do: forces in the joints, accelerations of links."""
+"""The part of Robot about single links: forces between links, bearing forces, accelerations and mobilities."""
 
 from __future__ import annotations
 
@@ -113,7 +113,7 @@ class LinkDynamics(Answering):
         dtype: npt.DTypeLike = np.float64,
         kernel: str | None = None,
     ) -> Reactions:
-        """Joint accelerations at joint torques tau and, from the same sweeps, what the bearings carry.
+        """Joint accelerations at joint torques tau and, from the same sweeps, the wrenches in all joints.
 
         This is Fixman's partition, in which the forces of constraint are unknowns of their own.
 

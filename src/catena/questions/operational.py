@@ -36,7 +36,7 @@ def _inverse_mass_matrix(robot: Robot, given: tuple[str, ...]) -> Function:
 
 
 class Operational(Jacobians):
-    """The mass matrix, and inertia as it is felt at links or frames, one or several with the blocks between them.
+    """The mass matrix, and the operational-space inertia of one link or frame, or of several with the blocks between.
 
     `link`, `point` and `frame` are as for Jacobians.
     """

@@ -1,6 +1,6 @@
 """The IR of a call from Python: it reads positional and keyword arguments, and finds the recipe that they choose.
 
-``answer`` is the vectorcall of every question (:mod:`catena.kernels.call.questions`): ``callable`` is the question,
+``answer`` is the vectorcall of every question (:mod:`catena.kernels.call.emitted`): ``callable`` is the question,
 the first argument the object that is asked. Options are looked up in the object's book, as the same objects or as equal
 strings, integers, lists or tuples; a dictionary by its keys. What is not found there, and every call that ``run`` finds
 unusual, goes unchanged to the question's Python function, which knows everything and fills the book.
