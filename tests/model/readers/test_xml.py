@@ -231,7 +231,8 @@ def test_vectors_that_are_none(text: str) -> None:
 def test_two_children_where_one_is_meant() -> None:
     element = read("<a><b>\n<c/><c/></b></a>")[1]
     with pytest.raises(FieldError, match="appears twice"):
-        xml.child(element, "c")
+        xml.children(element, "c")
+    assert xml.children(element, "d")["c"] is element[1]
 
 
 def test_root_is_found_even_when_the_rest_is_broken() -> None:

@@ -23,12 +23,11 @@ from catena.model.readers.xml import (
     Document,
     FieldError,
     Vector,
-    child,
+    children,
     elements,
     line_of,
     number,
     numbers,
-    only,
     shorten,
     text,
     unread,
@@ -54,7 +53,6 @@ JOINT_TYPES = {
 }
 JOINT_CHILDREN = ("origin", "parent", "child", "axis", "limit", "dynamics", "mimic")
 MOMENTS = {"ixx": None, "iyy": None, "izz": None, "ixy": 0.0, "ixz": 0.0, "iyz": 0.0}
-MASS = {"value": None}
 RATES = {"velocity": INF, "effort": INF}
 LIMITS = {"lower": 0.0, "upper": 0.0, **RATES}
 UNLIMITED = (-INF, INF, INF, INF)
@@ -108,7 +106,7 @@ class UrdfParts:
         """Reads a child of the <robot>."""
         if element.tag == "link":
             name = text(element, "name")
-            mass, com, inertia = self._inertial(name, child(element, "inertial"))
+            mass, com, inertia = self._inertial(name, children(element, "inertial").get("inertial"))
             self.links.append(LinkPart(name, mass, com, inertia, self._meshes(name, element)))
         elif element.tag == "joint":
             self._joint(text(element, "name"), element)
@@ -121,27 +119,29 @@ class UrdfParts:
         """Mass, centre of mass and inertia about it, both in the link's frame."""
         if inertial is None:
             return 0.0, ORIGIN, ZEROS
-        origin, mass, inertia = only(inertial, "origin", "mass", "inertia")
+        found = children(inertial, "origin", "mass", "inertia")
+        mass, inertia = found.get("mass"), found.get("inertia")
         if mass is None:
             raise FieldError(inertial, "needs a <mass>")
-        rotation, com = _pose(origin)
+        rotation, com = _pose(found.get("origin"))
         if inertia is None:
             self._odd["links with a <mass> but no <inertia>, taken as point masses"].append(name)
-            return numbers(mass, MASS, LARGEST)[0], com, ZEROS
+            return number(mass, "value", None, LARGEST), com, ZEROS
         xx, yy, zz, xy, xz, yz = numbers(inertia, MOMENTS, LARGEST)
         moments = ((xx, xy, xz), (xy, yy, yz), (xz, yz, zz))
         inertia_in_link = moments if rotation is IDENTITY else _turned(rotation, moments)
-        return numbers(mass, MASS, LARGEST)[0], com, inertia_in_link
+        return number(mass, "value", None, LARGEST), com, inertia_in_link
 
     def _meshes(self, name: str, link: Element) -> tuple[MeshReference, ...]:
         found = []
         for shape in link:
             if shape.tag not in ("visual", "collision"):
                 continue
-            geometry = child(shape, "geometry")
-            mesh = None if geometry is None else child(geometry, "mesh")
+            parts = children(shape, "geometry", "origin")
+            geometry = parts.get("geometry")
+            mesh = None if geometry is None else children(geometry, "mesh").get("mesh")
             if mesh is not None and mesh.get("filename", "").strip():
-                uri, place = text(mesh, "filename"), _pose(child(shape, "origin"))
+                uri, place = text(mesh, "filename"), _pose(parts.get("origin"))
                 scale = self._scale(name, mesh)
                 found.append(MeshReference(uri, shape.tag, *place, scale, self.directory, self.package_roots))
         return tuple(found)
@@ -165,16 +165,17 @@ class UrdfParts:
         if kind is None:
             known = ", ".join(JOINT_TYPES)
             raise FieldError(element, f"type {shorten(written)!r} is unknown; expected one of {known}")
-        origin, parent, hanging, axis, limit, dynamics, mimic = only(element, *JOINT_CHILDREN)
-        rotation, position = _pose(origin)
+        found = children(element, *JOINT_CHILDREN)
+        axis, dynamics, mimic = found.get("axis"), found.get("dynamics"), found.get("mimic")
+        rotation, position = _pose(found.get("origin"))
         damping, friction = NO_LOSSES if dynamics is None else numbers(dynamics, LOSSES)
-        lower, upper, velocity, effort = self._limits(name, kind, limit)
+        lower, upper, velocity, effort = self._limits(name, kind, found.get("limit"))
         self.joints.append(
             JointPart(
                 name,
                 kind,
-                _link_name(element, parent, "parent"),
-                _link_name(element, hanging, "child"),
+                _link_name(element, found, "parent"),
+                _link_name(element, found, "child"),
                 rotation,
                 position,
                 X_AXIS if axis is None or kind in UNDIRECTED else vector(axis, "xyz", X_AXIS),
@@ -217,18 +218,20 @@ class UrdfParts:
         return Mimic(text(mimic, "joint"), number(mimic, "multiplier", 1.0), number(mimic, "offset", 0.0))
 
 
-def _link_name(joint: Element, found: Element | None, role: str) -> str:
+def _link_name(joint: Element, found: dict[str, Element], role: str) -> str:
     """The link that the joint's <parent> or <child> names."""
-    if found is None:
+    if role not in found:
         raise FieldError(joint, f"needs a <{role} link=...>")
-    return text(found, "link")
+    return text(found[role], "link")
 
 
 def _pose(origin: Element | None) -> tuple[Matrix, Vector]:
     """Rotation and position from an <origin>."""
     if origin is None:
         return IDENTITY, ORIGIN
-    return rotation_from_rpy(*vector(origin, "rpy", ORIGIN)), vector(origin, "xyz", ORIGIN)
+    position = vector(origin, "xyz", ORIGIN)
+    angles = vector(origin, "rpy", ORIGIN)
+    return (IDENTITY if angles is ORIGIN else rotation_from_rpy(*angles)), position
 
 
 @lru_cache(maxsize=1024)

@@ -59,25 +59,16 @@ class FieldError(ValueError):
         self.element = element
 
 
-def only(element: Element, *tags: str) -> list[Element | None]:
-    """The only child of each of these names, or None; two of them are a FieldError."""
+def children(element: Element, *once: str) -> dict[str, Element]:
+    """The element's children by name; two of a name that may appear `once` are a FieldError."""
     found = {child.tag: child for child in element}
     if len(found) < len(element):
-        _refuse_twins(element, tags)
-    return list(map(found.get, tags))
-
-
-def child(element: Element, tag: str) -> Element | None:
-    """The only child called `tag`, or None; two of them are a FieldError."""
-    return only(element, tag)[0]
-
-
-def _refuse_twins(element: Element, tags: tuple[str, ...]) -> None:
-    seen = set()
-    for inside in element:
-        if inside.tag in tags and inside.tag in seen:
-            raise FieldError(inside, "appears twice; keep one")
-        seen.add(inside.tag)
+        seen = set()
+        for child in element:
+            if child.tag in once and child.tag in seen:
+                raise FieldError(child, "appears twice; keep one")
+            seen.add(child.tag)
+    return found
 
 
 def text(element: Element, name: str) -> str:
