@@ -63,13 +63,15 @@ class Node(NamedTuple):
 class Source:
     """What MuJoCo's compiler is given, and the way back from its words to the files.
 
-    `assets` holds the content of files by made-up names, `paths` their paths; line i of any text is `lines[i - 1]`.
+    `assets` holds the content of files by made-up names, `models` those of them that are attached, `paths` their paths;
+    line i of any text is `lines[i - 1]`.
     """
 
     document: Document
     roots: tuple[str, ...] = ()
     text: str = ""
     assets: dict[str, bytes] = field(default_factory=dict)
+    models: dict[str, bytes] = field(default_factory=dict)
     paths: dict[str, str] = field(default_factory=dict)
     lines: list[tuple[Document, int]] = field(default_factory=list)
     named: dict[tuple[str, str], tuple[Document, int]] = field(default_factory=dict)
@@ -274,7 +276,9 @@ class _Writer:
             raise node.place.refuse(node.element, _about(node.element, error)) from None
         rewritten = _text(source, document, self.above)
         self.heaviest = max(self.heaviest, source.weighed.total - before)
-        return self._kept(rewritten.encode(), ".xml", path)
+        kept = self._kept(rewritten.encode(), ".xml", path)
+        source.models[kept] = source.assets[kept]
+        return kept
 
     def _found(self, place: Place, name: str, *folders: str) -> str:
         """The path of a file that the model names, in the model's folders or else beside the included file."""
