@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -150,9 +151,11 @@ def joint_axes(joints: Sequence[JointPart], second: bool = False) -> Array:
 
 def per_coordinate(joints: Sequence[JointPart], field: str, sizes: Sequence[int], unlimited: float) -> Array:
     """One number per coordinate of all joints from their scalars, sequences or None (`unlimited`); never NaN."""
-    given = [getattr(joint, field) for joint in joints]
-    if set(map(type, given)) <= {float, type(None)}:  # the usual case, quickly
-        numbers = np.array([unlimited if value is None else value for value in given], dtype=float)
+    given = list(map(attrgetter(field), joints))
+    kinds = set(map(type, given))
+    if kinds <= {float, type(None)}:  # the usual case, quickly
+        known = given if type(None) not in kinds else [unlimited if value is None else value for value in given]
+        numbers = np.array(known, dtype=float)
         if not np.isnan(numbers).any():
             return np.repeat(numbers, sizes)
     pieces = []

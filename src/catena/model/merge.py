@@ -34,34 +34,37 @@ def merged(
     topology: Topology, fixed: Array, rotation: Array, position: Array, mass: Array, com: Array, inertia: Array
 ) -> Bodies:
     """The bodies that links joined by `fixed` joints make up; arrays are by joint, or by link. O(n)."""
-    heads, carriers = [topology.order[0]], []
+    heads, carriers = [topology.order[0]], list[int]()
     owner = [0] * len(mass)  # of each link: its body
     pose: dict[int, Pose] = {}  # of each merged link: in its body's frame
-    turns, shifts = [], []
-    is_fixed = fixed.tolist()
+    moved: dict[int, Pose] = {}  # of each body that hangs on a merged link: in its parent body's frame
+    is_fixed, joint_of, parent_of = fixed.tolist(), topology.joint, topology.parent
     for link in topology.order[1:]:
-        j, above = topology.joint[link], topology.parent[link]
-        place = rotation[j], position[j]
-        if above in pose:
-            place = compose(pose[above], place)
+        j, above = joint_of[link], parent_of[link]
         if is_fixed[j]:
-            owner[link], pose[link] = owner[above], place
-        else:
-            owner[link] = len(heads)
-            heads.append(link)
-            carriers.append(owner[above] - 1)
-            turns.append(place[0])
-            shifts.append(place[1])
+            place = rotation[j], position[j]
+            pose[link] = compose(pose[above], place) if above in pose else place
+            owner[link] = owner[above]
+            continue
+        if above in pose:
+            moved[len(carriers)] = compose(pose[above], (rotation[j], position[j]))
+        owner[link] = len(heads)
+        heads.append(link)
+        carriers.append(owner[above] - 1)
+    joints = [joint_of[link] for link in heads[1:]]
+    turns, shifts = rotation[joints], position[joints]
+    for i, (turn, shift) in moved.items():
+        turns[i], shifts[i] = turn, shift
     bodies = (mass[heads], com[heads], inertia[heads])
     joined = [link for link in pose if mass[link] or inertia[link].any()]
     if joined:
         bodies = _joined(bodies, [owner[k] for k in joined], _moved(joined, pose, mass, com, inertia))
     return Bodies(
         link=heads,
-        joint=[topology.joint[link] for link in heads[1:]],
+        joint=joints,
         parent=np.array(carriers, dtype=np.int64),
-        placement_rotation=np.array(turns).reshape(-1, 3, 3),
-        placement_position=np.array(shifts).reshape(-1, 3),
+        placement_rotation=turns,
+        placement_position=shifts,
         mass=bodies[0],
         com=bodies[1],
         inertia=bodies[2],

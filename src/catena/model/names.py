@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from operator import eq
 from typing import overload
 
 
@@ -35,7 +36,8 @@ class Names(Sequence[str]):
         return self._make(self._range[index])
 
     def __iter__(self) -> Iterator[str]:
-        return map(self._make, self._range)
+        prefix, suffix = self._prefix, self._suffix
+        return (f"{prefix}{number}{suffix}" for number in self._range)
 
     def __contains__(self, name: object) -> bool:
         return isinstance(name, str) and self._find(name) is not None
@@ -51,7 +53,7 @@ class Names(Sequence[str]):
         if isinstance(other, Names) and self._key() == other._key():
             return True
         if isinstance(other, Sequence) and not isinstance(other, str):
-            return len(self) == len(other) and all(a == b for a, b in zip(self, other, strict=True))
+            return len(self) == len(other) and all(map(eq, self, other))
         return NotImplemented
 
     def __hash__(self) -> int:

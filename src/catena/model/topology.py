@@ -34,9 +34,9 @@ def arrange(links: Sequence[LinkPart], joints: Sequence[JointPart]) -> Topology:
         raise ModelError("a robot needs at least one link, found none; add the link that is its base")
     joint_of, parent_of = [-1] * len(links), [-1] * len(links)
     children: list[list[int]] = [[] for _ in links]
-    for j, joint in enumerate(joints):
-        parent, child = _known(joint, "parent", number), _known(joint, "child", number)
+    for j, (parent, child) in enumerate(_ends(joints, number)):
         if joint_of[child] >= 0:
+            joint = joints[j]
             raise ModelError(
                 f"link {joint.child!r} closes a loop: joints {joints[joint_of[child]].name!r} and {joint.name!r} both "
                 "have it as child; a robot is a tree, every link has one parent: remove one of the joints",
@@ -50,7 +50,7 @@ def arrange(links: Sequence[LinkPart], joints: Sequence[JointPart]) -> Topology:
 
 
 def _numbered(what: str, names: Sequence[str]) -> dict[str, int]:
-    if all(type(name) is str for name in names):
+    if set(map(type, names)) <= {str}:
         number = dict(zip(names, range(len(names)), strict=True))
         if len(number) == len(names) and "" not in number:
             return number
@@ -63,6 +63,14 @@ def _numbered(what: str, names: Sequence[str]) -> dict[str, int]:
             raise ModelError(f"two {what}s are named {name!r}; names must be unique: rename one", **culprit)
         number[name] = i
     return number
+
+
+def _ends(joints: Sequence[JointPart], number: dict[str, int]) -> list[tuple[int, int]]:
+    """The numbers of each joint's parent and child."""
+    try:
+        return [(number[joint.parent], number[joint.child]) for joint in joints]
+    except (KeyError, TypeError):
+        return [(_known(joint, "parent", number), _known(joint, "child", number)) for joint in joints]
 
 
 def _known(joint: JointPart, role: str, number: dict[str, int]) -> int:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from tests.model.readers.fuzz_urdf import NUMBERS, VECTORS, damaged_files, outcome
+from tests.model.readers.fuzz import NUMBERS, VECTORS, base_of, outcome
+from tests.model.readers.fuzz_urdf import case
 
 NAMES = st.sampled_from(["a", "b", "c", "d", "", "é"])
 NUMBER = st.one_of(st.sampled_from(NUMBERS), st.floats().map(repr), st.text(max_size=5))
@@ -58,5 +59,5 @@ def test_noise(data: bytes) -> None:
 
 @pytest.mark.parametrize("seed", range(4))
 def test_damaged_files(seed: int) -> None:
-    for i, data in enumerate(damaged_files(100, seed)):
-        outcome(data, ("fixed", "floating")[i // 2 % 2])
+    for number in range(100):
+        outcome(case(seed, number), base_of(number))

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from xml.etree.ElementTree import Element
 
 import pytest
 
 from catena.errors import LoadError
 from catena.model.readers import xml
-from catena.model.readers.xml import Document, Element, FieldError, elements, open_document, root_tag
+from catena.model.readers.xml import Document, FieldError, elements, line_of, open_document, root_tag
 
 BOMB = """<?xml version="1.0"?><!DOCTYPE lolz [<!ENTITY a "lol"><!ENTITY b "&a;&a;&a;&a;&a;&a;&a;&a;">
 <!ENTITY c "&b;&b;&b;&b;&b;&b;&b;&b;"><!ENTITY d "&c;&c;&c;&c;&c;&c;&c;&c;">]><robot name="&d;"/>"""
@@ -22,10 +23,21 @@ def read(source: str | bytes | os.PathLike[str]) -> list[Element]:
 
 
 def test_root_then_complete_children_with_lines() -> None:
-    root, first, second = read('<robot name="r">\n<a x="1">text<b/><b/></a>\n<c/></robot>')
-    assert (root.tag, root.attributes, root.children) == ("robot", {"name": "r"}, [])
-    assert [first.tag, first.line, [child.tag for child in first.children]] == ["a", 2, ["b", "b"]]
-    assert (second.tag, second.line) == ("c", 3)
+    document = open_document('<robot name="r">\n<a x="1">text<b/>\n<b/></a>\n<c/></robot>')
+    root, first, second = elements(document)
+    assert (root.tag, root.attrib, len(root)) == ("robot", {"name": "r"}, 0)
+    assert (first.tag, [(child.tag, child.text) for child in first]) == ("a", [("b", None), ("b", None)])
+    assert second.tag == "c"
+    places = [(-1, 0), (0, 0), (0, 1), (0, 2), (1, 0)]
+    assert [line_of(document, part, place) for part, place in places] == [1, 2, 2, 3, 4]
+
+
+def test_streaming_gives_what_a_whole_read_gives() -> None:
+    """Over many chunks, whatever their borders cut."""
+    parts = "".join(f'<p i="{i}">{"<q><r/></q>" * (i % 7)}</p>' for i in range(5_000))
+    streamed = read(f"<a>{parts}</a>")[1:]
+    assert [part.get("i") for part in streamed] == [str(i) for i in range(5_000)]
+    assert [len(list(part.iter())) for part in streamed] == [1 + 2 * (i % 7) for i in range(5_000)]
 
 
 @pytest.mark.parametrize("text", [BOMB, EXTERNAL, DTD], ids=["bomb", "external entity", "external DTD"])
@@ -41,7 +53,7 @@ def test_undefined_entities_are_refused(text: str) -> None:
 
 
 def test_predefined_entities_and_character_references_are_read() -> None:
-    assert read('<robot name="&lt;&amp;&#xe9;&gt;"/>')[0].attributes["name"] == "<&é>"
+    assert read('<robot name="&lt;&amp;&#xe9;&gt;"/>')[0].attrib["name"] == "<&é>"
 
 
 def test_deep_nesting_is_refused() -> None:
@@ -85,11 +97,11 @@ def test_long_text_between_tags_is_harmless() -> None:
 )
 def test_encodings(encoding: str, declared: str) -> None:
     text = f'<?xml version="1.0" encoding="{declared}"?><robot name="Arm für Köln"/>'
-    assert read(text.encode(encoding))[0].attributes["name"] == "Arm für Köln"
+    assert read(text.encode(encoding))[0].attrib["name"] == "Arm für Köln"
 
 
 def test_text_knows_its_encoding_whatever_it_declares() -> None:
-    assert read('\ufeff \n<?xml version="1.0" encoding="utf-16"?><robot name="é"/>')[0].attributes["name"] == "é"
+    assert read('\ufeff \n<?xml version="1.0" encoding="utf-16"?><robot name="é"/>')[0].attrib["name"] == "é"
 
 
 @pytest.mark.parametrize("declared", ["shift_jis", "utf-7", "idna", "zlib", "rot13", "unicode_escape", "nonsense"])
@@ -189,7 +201,9 @@ def test_large_texts_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def number(text: str) -> float:
-    return Element("mass", {"value": text}, 1).number("value")
+    several = xml.numbers(Element("mass", {"value": text, "more": "1"}), {"value": None, "more": None})[0]
+    assert several == xml.number(Element("mass", {"value": text}), "value")
+    return several
 
 
 @pytest.mark.parametrize(
@@ -211,14 +225,23 @@ def test_numbers_that_are_none(text: str) -> None:
 @pytest.mark.parametrize("text", ["", "1", "1 2", "1 2 3 4", "1 2 nan", "1,2,3", "a b c"])
 def test_vectors_that_are_none(text: str) -> None:
     with pytest.raises(FieldError, match="expected 3 finite numbers"):
-        Element("axis", {"xyz": text}, 1).vector("xyz", (0.0, 0.0, 0.0))
+        xml.vector(Element("axis", {"xyz": text}), "xyz", (0.0, 0.0, 0.0))
 
 
 def test_two_children_where_one_is_meant() -> None:
     element = read("<a><b>\n<c/><c/></b></a>")[1]
     with pytest.raises(FieldError, match="appears twice"):
-        element.child("c")
+        xml.children(element, "c")
+    assert xml.children(element, "d")["c"] is element[1]
 
 
 def test_root_is_found_even_when_the_rest_is_broken() -> None:
     assert root_tag(Document(b"<mujoco><!-- a -- b --></mujoco>", "text")) == "mujoco"
+
+
+def test_faults_far_into_a_file_have_their_line() -> None:
+    links = "".join(f'<link name="l{i}"/>\n' for i in range(3_000))
+    with pytest.raises(LoadError, match=r"line 3001: elements are nested more than"):
+        read("<robot>" + links + "<a>" * 200 + "</a>" * 200 + "</robot>")
+    with pytest.raises(LoadError, match=r"line 3002: is not well-formed"):
+        read("<robot>" + links + "<a>\n</b></robot>")

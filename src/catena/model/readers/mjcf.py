@@ -57,7 +57,9 @@ def compile_mjcf(source: Source) -> tuple[Any, list[str]]:
         raise UnsupportedError(f'{document.source}: reading MJCF takes MuJoCo: pip install "catena[mjcf]"') from None
     try:
         with _warnings_of(mujoco) as said:
-            model = mujoco.MjModel.from_xml_string(source.text, source.assets)
+            # not MjModel.from_xml_string: after some faults that keeps a lock for ever, and the next model hangs
+            spec = mujoco.MjSpec.from_string(source.text, source.models, source.assets)
+            model = spec.compile()
     except (ValueError, RuntimeError, MemoryError, mujoco.FatalError, mujoco.UnexpectedError) as error:
         raise document.error(f"MuJoCo cannot compile it: {source.explained(str(error))}") from None
     return model, list(dict.fromkeys(map(source.explained, said)))
@@ -67,14 +69,15 @@ def compile_mjcf(source: Source) -> tuple[Any, list[str]]:
 def _warnings_of(mujoco: Any) -> Iterator[list[str]]:
     """What MuJoCo warns about in the meantime, which it would otherwise print, and write to a file where it stands."""
     said: list[str] = []
-    with _lock, warnings.catch_warnings():
-        warnings.simplefilter("ignore")
+    with _lock, warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
         before = mujoco.get_mju_user_warning()
         mujoco.set_mju_user_warning(said.append)
         try:
             yield said
         finally:
             mujoco.set_mju_user_warning(before)
+            said += [str(warning.message) for warning in caught]
 
 
 class MjcfParts:

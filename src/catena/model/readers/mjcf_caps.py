@@ -10,17 +10,18 @@ import re
 import struct
 from dataclasses import dataclass
 from math import prod
+from xml.etree.ElementTree import Element
 
 from catena.model.readers.files import Refused, too_large
-from catena.model.readers.xml import Element, shorten
+from catena.model.readers.xml import FieldError, shorten
 
 MAX_DEPTH = 500  # MuJoCo's XML reader has the same
 MAX_TAG_BYTES = 16 * 2**20  # meshes and flexible bodies may be written out in an attribute
 MAX_TEXT = 16 * 2**20  # bytes of an included or attached file
 MAX_ASSET = 64 * 2**20  # bytes of a mesh or height field
 MAX_FILES = 512 * 2**20  # bytes of all of them
-MAX_WRITTEN = 30_000  # elements, those of included and attached files with them
-MAX_COPIES = 10_000  # elements that replicate, composite, flexcomp and attach make
+MAX_WRITTEN = 30_000  # elements, those of included files with them, and those of attached ones as often as they are
+MAX_COPIES = 10_000  # elements that replicate, composite and flexcomp make
 MAX_CELLS = 10_000_000  # of a height field
 MAX_NUMBER = 10_000  # of what an attribute counts
 
@@ -42,11 +43,15 @@ class Weight:
 
     def written(self, depth: int) -> None:
         """Counts one element that is written in a file, at this depth."""
-        self.total += 1
-        if self.total - self.copies > MAX_WRITTEN:
-            raise Refused(f"and what precedes it are more than {MAX_WRITTEN:,} elements; use URDF for longer models")
         if depth > MAX_DEPTH:
             raise Refused(f"lies more than {MAX_DEPTH} deep")
+        self.attached(1)
+
+    def attached(self, number: int) -> None:
+        """Counts elements that are written in a file, once more."""
+        self.total += number
+        if self.total - self.copies > MAX_WRITTEN:
+            raise Refused(f"and what precedes it are more than {MAX_WRITTEN:,} elements; use URDF for longer models")
 
     def copied(self, number: int) -> None:
         """Counts elements that are made from one that is written."""
@@ -69,7 +74,7 @@ def copies_of(element: Element, file_bytes: int) -> int:
     """
     tag = element.tag
     for name in COUNTED:
-        if name in element.attributes:
+        if name in element.attrib:
             _whole_numbers(element, name, "", MAX_NUMBER)
     if tag == "hfield":
         _check_product(element, ("nrow", "ncol"), MAX_CELLS, "cells")
@@ -97,9 +102,9 @@ def check_elevation(data: bytes) -> None:
 def _points(element: Element, file_bytes: int) -> int:
     """At least as many as a flexible body gets."""
     lattice = prod(number + 1 for number in _whole_numbers(element, "cellcount", "0", MAX_NUMBER))
-    given = len(element.attributes.get("point", "").split()) // 3 + file_bytes // BYTES_A_POINT
+    given = len(element.get("point", "").split()) // 3 + file_bytes // BYTES_A_POINT
     grid = 1
-    if element.attributes.get("type", "grid") not in ("mesh", "gmsh", "direct"):
+    if element.get("type", "grid") not in ("mesh", "gmsh", "direct"):
         grid = prod(_whole_numbers(element, "count", FLEXCOMP_COUNT, MAX_NUMBER))
     return max(lattice, given, grid)
 
@@ -111,25 +116,26 @@ def _check_product(element: Element, names: tuple[str, ...], most: int, what: st
 
 
 def _check_resolution(element: Element) -> None:
-    """A built-in shape's parameters, whose first numbers are how finely it is made."""
-    if "builtin" not in element.attributes:
+    """A built-in shape's parameters, the first one or two of which are how finely it is made."""
+    if "builtin" not in element.attrib:
         return
-    for text in element.attributes.get("params", "").split():
+    for text in element.get("params", "").split()[:2]:
         try:
             fine = abs(float(text)) <= 100.0
         except ValueError:
             fine = False
         if not fine:
-            raise element.fault(f"params={shorten(element.attributes['params'])!r}: expected numbers up to 100")
+            given = shorten(element.get("params", ""))
+            raise FieldError(element, f"params={given!r}: expected a resolution of up to 100")
 
 
 def _whole_numbers(element: Element, name: str, default: str, most: int) -> list[int]:
     """Attribute `name` as whole numbers up to `most`."""
-    text = element.attributes.get(name, default)
+    text = element.get(name, default)
     words = text.split()
     if not all(map(_WHOLE.fullmatch, words)):
-        raise element.fault(f"{name}={shorten(text)!r}: expected whole numbers")
+        raise FieldError(element, f"{name}={shorten(text)!r}: expected whole numbers")
     numbers = [int(word) for word in words]
     if any(abs(number) > most for number in numbers):
-        raise element.fault(f"{name}={shorten(text)!r}: expected numbers up to {most:,}")
+        raise FieldError(element, f"{name}={shorten(text)!r}: expected numbers up to {most:,}")
     return [max(number, 0) for number in numbers]

@@ -14,12 +14,13 @@ import re
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import NamedTuple
+from xml.etree.ElementTree import Element
 from xml.sax.saxutils import quoteattr
 
 from catena.errors import LoadError
 from catena.model.readers import mjcf_caps as caps
 from catena.model.readers.files import Places, Refused, read_regular
-from catena.model.readers.xml import Document, Element, FieldError, shorten, whole
+from catena.model.readers.xml import Document, FieldError, lines, shorten, text, whole
 
 LEFT_OUT = {"texture", "skin", "layer", "keyframe", "custom", "size", "lengthrange"}
 WITH_FILES = {"mesh", "hfield", "flexcomp", "model"}
@@ -32,10 +33,22 @@ class Place(NamedTuple):
 
     document: Document
     places: Places
+    root: Element
+    lines: dict[int, int]  # by the identity of the element
+
+    @classmethod
+    def of(cls, document: Document, places: Places) -> Place:
+        """The place of all elements of a document."""
+        root = _root(document)
+        return cls(document, places, root, dict(zip(map(id, root.iter()), lines(document), strict=True)))
+
+    def line(self, element: Element) -> int:
+        """The line on which the element starts."""
+        return self.lines[id(element)]
 
     def refuse(self, element: Element, why: object) -> LoadError:
         """A LoadError at the element."""
-        return self.document.error(f"<{shorten(element.tag)}> {why}", element.line)
+        return self.document.error(f"<{shorten(element.tag)}> {why}", self.line(element))
 
 
 class Node(NamedTuple):
@@ -50,13 +63,15 @@ class Node(NamedTuple):
 class Source:
     """What MuJoCo's compiler is given, and the way back from its words to the files.
 
-    `assets` holds the content of files by made-up names, `paths` their paths; line i of any text is `lines[i - 1]`.
+    `assets` holds the content of files by made-up names, `models` those of them that are attached, `paths` their paths;
+    line i of any text is `lines[i - 1]`.
     """
 
     document: Document
     roots: tuple[str, ...] = ()
     text: str = ""
     assets: dict[str, bytes] = field(default_factory=dict)
+    models: dict[str, bytes] = field(default_factory=dict)
     paths: dict[str, str] = field(default_factory=dict)
     lines: list[tuple[Document, int]] = field(default_factory=list)
     named: dict[tuple[str, str], tuple[Document, int]] = field(default_factory=dict)
@@ -98,7 +113,7 @@ def mjcf_source(document: Document, roots: tuple[str, ...] = ()) -> Source:
 def _text(source: Source, document: Document, above: tuple[str, ...]) -> str:
     """The model in `document` as one text, one element a line, after as many empty lines as `source` has already."""
     folder = None if document.path is None else os.path.dirname(os.fspath(document.path)) or "."
-    nodes = _without_includes(source, Place(document, Places(folder, source.roots)))
+    nodes = _without_includes(source, Place.of(document, Places(folder, source.roots)))
     if nodes[0].element.tag != "mujoco":
         raise nodes[0].place.refuse(nodes[0].element, "cannot be attached; expected <mujoco> (MJCF)")
     return _Writer(source, nodes, above).text()
@@ -108,18 +123,18 @@ def _without_includes(source: Source, place: Place) -> list[Node]:
     """The document's elements in the order of the text, with those of included files in place of the includes."""
     nodes: list[Node] = []
     included = {_real(place.document)}
-    waiting = [Node(0, _root(place.document), place)]
+    waiting = [Node(0, place.root, place)]
     while waiting:
         depth, element, where = waiting.pop()
         if element.tag.lower() == "include" and nodes:
-            root, where = _included(source, element, where, place.places)
+            where = _included(source, element, where, place.places)
             if _real(where.document) in included:
                 raise where.document.error("is included twice; MuJoCo allows it once, and never in itself")
             included.add(_real(where.document))
-            children = root.children
+            children = list(where.root)
         else:
             nodes.append(Node(depth, element, where))
-            children = element.children
+            children = list(element)
             depth += 1
         try:
             source.weighed.written(depth)
@@ -141,22 +156,22 @@ def _real(document: Document) -> str:
     return "" if document.path is None else os.path.realpath(document.path)
 
 
-def _included(source: Source, element: Element, where: Place, main: Places) -> tuple[Element, Place]:
-    """The root of the file that an <include> names, and the place of its elements."""
-    if element.children:
+def _included(source: Source, element: Element, where: Place, main: Places) -> Place:
+    """The place of the elements of the file that an <include> names."""
+    if len(element):
         raise where.refuse(element, "cannot have children")
     try:
-        name = element.text("file")
+        name = text(element, "file")
         nested = where.places.folder
         beside = () if nested is None or main.folder is None else (os.path.relpath(nested, main.folder),)
         path = main.find(name, "", *beside)
         document = Document(source.read(path, caps.MAX_TEXT), path, Path(path), "utf-8")
     except (FieldError, Refused) as error:
         raise where.refuse(element, _about(element, error)) from None
-    root = _root(document)
-    if not root.children:
+    place = Place.of(document, Places(os.path.dirname(path) or ".", source.roots))
+    if not len(place.root):
         raise document.error("holds no elements to include")
-    return root, Place(document, Places(os.path.dirname(path) or ".", source.roots))
+    return place
 
 
 class _Writer:
@@ -167,16 +182,16 @@ class _Writer:
         self.above = (*above, _real(nodes[0].place.document))
         self.heaviest = 0  # of the models that may be attached
         self.main = nodes[0].place.places
-        compilers = [node.element.attributes for node in nodes if node.element.tag == "compiler"]
+        compilers = [node.element.attrib for node in nodes if node.element.tag == "compiler"]
         settings = {key: value for found in compilers for key, value in found.items() if key in FOLDERS}
         self.folder = settings.get("meshdir") or settings.get("assetdir", "")
         self.strip = settings.get("strippath") == "true"
 
     def text(self) -> str:
         """One element a line, so that MuJoCo's line numbers lead back to the files."""
-        nodes, lines = self.nodes, self.source.lines
+        nodes, written = self.nodes, self.source.lines
         children = {i: self._attached(nodes[i]) for i, node in enumerate(nodes) if node.element.tag == "model"}
-        out = ["\n" * len(lines)]
+        out = ["\n" * len(written)]
         ends: list[str] = []
         copies = [1]
         skipped = caps.MAX_DEPTH + 1
@@ -191,8 +206,8 @@ class _Writer:
             del copies[depth + 1 :]
             attributes = self._guarded(element, place, copies, children.get(i))
             out.append(f"{'' if i == 0 else chr(10)}<{element.tag} {attributes}>{NO_RANGES if i == 0 else ''}")
-            lines.append((place.document, element.line))
-            self.source.named.setdefault((element.tag, element.attributes.get("name", "")), lines[-1])
+            written.append((place.document, place.line(element)))
+            self.source.named.setdefault((element.tag, element.get("name", "")), written[-1])
             ends.append(element.tag)
         return "".join(out) + "".join(f"</{tag}>" for tag in reversed(ends)) + "\n"
 
@@ -202,14 +217,17 @@ class _Writer:
             attributes = self._attributes(element, place, child)
             size = self._file_size(element, attributes)
             copies.append(copies[-1] * caps.copies_of(element, size))
-            attached = self.heaviest if element.tag == "attach" else 0
-            self.source.weighed.copied(copies[-1] * (1 + attached) - 1)
+            self.source.weighed.copied(copies[-1] - 1)
+            if element.tag == "attach":
+                self.source.weighed.attached(copies[-1] * self.heaviest)
+            elif element.tag != "replicate":  # what is in a composite belongs to all of it
+                copies[-1] = copies[-2]
         except (FieldError, Refused) as error:
             raise place.refuse(element, _about(element, error)) from None
         return " ".join(f"{key}={quoteattr(value)}" for key, value in attributes.items())
 
     def _attributes(self, element: Element, place: Place, child: str | None) -> dict[str, str]:
-        attributes = dict(element.attributes)
+        attributes = dict(element.attrib)
         if element.tag == "compiler":
             for key in FOLDERS:
                 attributes.pop(key, None)
@@ -226,7 +244,7 @@ class _Writer:
 
     def _opened(self, element: Element, place: Place) -> str:
         """The made-up name of the file that the element names; its content is among the assets then."""
-        name = _slashes(element.attributes["file"])
+        name = _slashes(element.get("file", ""))
         name = os.path.basename(name) if self.strip else name
         others = ("",) if element.tag == "flexcomp" else ()
         path = self._found(place, name, self.folder, *others)
@@ -249,16 +267,18 @@ class _Writer:
         """The made-up name of the model that a <model> names, itself checked and rewritten like this one."""
         source, before = self.source, self.source.weighed.total
         try:
-            name = node.element.text("file")
+            name = text(node.element, "file")
             path = self._found(node.place, name)
             if os.path.realpath(path) in self.above:
                 raise Refused("attaches itself")
             document = Document(source.read(path, caps.MAX_TEXT), path, Path(path), "utf-8")
         except (FieldError, Refused) as error:
             raise node.place.refuse(node.element, _about(node.element, error)) from None
-        text = _text(source, document, self.above)
+        rewritten = _text(source, document, self.above)
         self.heaviest = max(self.heaviest, source.weighed.total - before)
-        return self._kept(text.encode(), ".xml", path)
+        kept = self._kept(rewritten.encode(), ".xml", path)
+        source.models[kept] = source.assets[kept]
+        return kept
 
     def _found(self, place: Place, name: str, *folders: str) -> str:
         """The path of a file that the model names, in the model's folders or else beside the included file."""
@@ -274,7 +294,7 @@ def _about(element: Element, error: Exception) -> str:
     """What is wrong with the element, with the file it names where that is at fault."""
     if isinstance(error, FieldError):
         return str(error).removeprefix(f"<{element.tag}> ")
-    return f"{shorten(element.attributes['file'])!r}: {error}" if element.attributes.get("file") else str(error)
+    return f"{shorten(element.get('file', ''))!r}: {error}" if element.get("file") else str(error)
 
 
 def _slashes(name: str) -> str:

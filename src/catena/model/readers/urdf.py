@@ -10,18 +10,34 @@ ros2_control, calibration, safety controllers) is passed over.
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Sequence
 from functools import lru_cache
 from math import cos, sin
-from typing import Any
+from xml.etree.ElementTree import Element
 
 from catena.errors import LoadError
 from catena.model.parts import JointPart, LinkPart, Mimic
 from catena.model.readers.meshes import MeshReference
-from catena.model.readers.xml import LARGEST, Document, Element, FieldError, Vector, elements, shorten
+from catena.model.readers.xml import (
+    LARGEST,
+    Document,
+    FieldError,
+    Vector,
+    children,
+    elements,
+    line_of,
+    number,
+    numbers,
+    shorten,
+    text,
+    unread,
+    vector,
+)
 from catena.model.topology import listed
 
 Matrix = tuple[Vector, Vector, Vector]
 
+INF = float("inf")
 ORIGIN: Vector = (0.0, 0.0, 0.0)
 X_AXIS: Vector = (1.0, 0.0, 0.0)
 ZEROS: Matrix = (ORIGIN, ORIGIN, ORIGIN)
@@ -32,9 +48,17 @@ JOINT_TYPES = {
     "prismatic": "prismatic",
     "planar": "planar",
     "floating": "free",
+    "spherical": "spherical",  # Bullet's
     "fixed": "fixed",
 }
 JOINT_CHILDREN = ("origin", "parent", "child", "axis", "limit", "dynamics", "mimic")
+MOMENTS = {"ixx": None, "iyy": None, "izz": None, "ixy": 0.0, "ixz": 0.0, "iyz": 0.0}
+RATES = {"velocity": INF, "effort": INF}
+LIMITS = {"lower": 0.0, "upper": 0.0, **RATES}
+UNLIMITED = (-INF, INF, INF, INF)
+NO_LOSSES = (0.0, 0.0)
+UNDIRECTED = ("fixed", "free", "spherical")  # joints
+LOSSES = {"damping": 0.0, "friction": 0.0}
 IGNORED = {"material", "transmission", "gazebo", "sensor", "ros2_control", "plugin", "mujoco", "group", "drake"}
 
 
@@ -50,141 +74,164 @@ class UrdfParts:
         self.joints: list[JointPart] = []
         self.warnings: list[str] = []
         self._odd: defaultdict[str, list[str]] = defaultdict(list)  # what is odd -> the names it is odd in
+        self._part = -1  # of the root: which child is being read
         self._read()
 
     def _read(self) -> None:
         stream = elements(self.document)
         root = next(stream)
         if root.tag != "robot":
-            raise self.document.error(f"expected <robot>, found <{shorten(root.tag)}>", root.line)
-        self.name = root.attributes.get("name", "").strip() or "robot"
+            raise self._fault(f"expected <robot>, found <{shorten(root.tag)}>")
+        self.name = root.get("name", "").strip() or "robot"
+        self._part = 0
         for element in stream:
-            if element.tag == "link":
-                self._guarded(element, self._link, "link")
-            elif element.tag == "joint":
-                self._guarded(element, self._joint, "joint")
-            elif element.tag.startswith("xacro:"):
-                raise self.document.error(f"<{shorten(element.tag)}>: expand the file with xacro first", element.line)
-            elif element.tag not in IGNORED:
-                self._odd["elements that are not part of URDF, passed over"].append(shorten(element.tag))
+            try:
+                self._element(element)
+            except FieldError as fault:
+                what, name = element.tag, element.get("name", "").strip()
+                place = next(i for i, inside in enumerate(element.iter()) if inside is fault.element)
+                error = self._fault(f"{what} {shorten(name)!r}: {fault}", place)
+                raise LoadError(str(error), **{what: name or None}) from None
+            self._part += 1
         if not self.links:
-            raise self.document.error("the <robot> has no links; expected at least one <link>", root.line)
+            self._part = -1
+            raise self._fault("the <robot> has no links; expected at least one <link>")
         self.warnings += [f"{what}: {listed(names)}" for what, names in self._odd.items()]
 
-    def _guarded(self, element: Element, read: Any, what: str) -> None:
-        """Reads one link or joint; whatever is wrong in it is reported with its name and line."""
-        name = element.attributes.get("name", "").strip()
-        try:
-            read(element.text("name"), element)
-        except FieldError as fault:
-            error = self.document.error(f"{what} {shorten(name)!r}: {fault}", fault.line)
-            raise LoadError(str(error), **{what: name or None}) from None
+    def _fault(self, message: str, place: int = 0) -> LoadError:
+        """A LoadError at the element being read, or at one inside it, by its place in the order of the text."""
+        return self.document.error(message, line_of(self.document, self._part, place))
 
-    def _link(self, name: str, element: Element) -> None:
-        mass, com, inertia = self._inertial(name, element.child("inertial"))
-        self.links.append(LinkPart(name, mass, com, inertia, self._meshes(element)))
+    def _element(self, element: Element) -> None:
+        """Reads a child of the <robot>."""
+        if element.tag == "link":
+            name = text(element, "name")
+            mass, com, inertia = self._inertial(name, children(element, "inertial").get("inertial"))
+            self.links.append(LinkPart(name, mass, com, inertia, self._meshes(name, element)))
+        elif element.tag == "joint":
+            self._joint(text(element, "name"), element)
+        elif element.tag.startswith("xacro:"):
+            raise self._fault(f"<{shorten(element.tag)}>: expand the file with xacro first")
+        elif element.tag not in IGNORED:
+            self._odd["elements that are not part of URDF, passed over"].append(shorten(element.tag))
 
     def _inertial(self, name: str, inertial: Element | None) -> tuple[float, Vector, Matrix]:
         """Mass, centre of mass and inertia about it, both in the link's frame."""
         if inertial is None:
             return 0.0, ORIGIN, ZEROS
-        origin, mass, inertia = inertial.only("origin", "mass", "inertia")
+        found = children(inertial, "origin", "mass", "inertia")
+        mass, inertia = found.get("mass"), found.get("inertia")
         if mass is None:
-            raise inertial.fault("needs a <mass>")
-        rotation, com = _pose(origin)
+            raise FieldError(inertial, "needs a <mass>")
+        rotation, com = _pose(found.get("origin"))
         if inertia is None:
             self._odd["links with a <mass> but no <inertia>, taken as point masses"].append(name)
-            return mass.number("value", None, LARGEST), com, ZEROS
-        xx, yy, zz = [inertia.number(key, None, LARGEST) for key in ("ixx", "iyy", "izz")]
-        xy, xz, yz = [inertia.number(key, 0.0, LARGEST) for key in ("ixy", "ixz", "iyz")]
+            return number(mass, "value", None, LARGEST), com, ZEROS
+        xx, yy, zz, xy, xz, yz = numbers(inertia, MOMENTS, LARGEST)
         moments = ((xx, xy, xz), (xy, yy, yz), (xz, yz, zz))
         inertia_in_link = moments if rotation is IDENTITY else _turned(rotation, moments)
-        return mass.number("value", None, LARGEST), com, inertia_in_link
+        return number(mass, "value", None, LARGEST), com, inertia_in_link
 
-    def _meshes(self, link: Element) -> tuple[MeshReference, ...]:
+    def _meshes(self, name: str, link: Element) -> tuple[MeshReference, ...]:
         found = []
-        for shape in link.children:
-            geometry = shape.child("geometry") if shape.tag in ("visual", "collision") else None
-            mesh = None if geometry is None else geometry.child("mesh")
-            if mesh is not None and mesh.attributes.get("filename", "").strip():
-                scale = mesh.vector("scale", (1.0, 1.0, 1.0))
-                uri, place = mesh.text("filename"), _pose(shape.child("origin"))
+        for shape in link:
+            if shape.tag not in ("visual", "collision"):
+                continue
+            parts = children(shape, "geometry", "origin")
+            geometry = parts.get("geometry")
+            mesh = None if geometry is None else children(geometry, "mesh").get("mesh")
+            if mesh is not None and mesh.get("filename", "").strip():
+                uri, place = text(mesh, "filename"), _pose(parts.get("origin"))
+                scale = self._scale(name, mesh)
                 found.append(MeshReference(uri, shape.tag, *place, scale, self.directory, self.package_roots))
         return tuple(found)
 
+    def _scale(self, name: str, mesh: Element) -> Vector:
+        """The mesh's scale; of four numbers, which some exporters write, the first three."""
+        words = mesh.get("scale", "").split()
+        if len(words) != 4:
+            return vector(mesh, "scale", (1.0, 1.0, 1.0))
+        first = Element("mesh", {"scale": " ".join(words[:3])})
+        try:
+            scale = vector(first, "scale", (1.0, 1.0, 1.0))
+        except FieldError:
+            raise unread(mesh, "scale", 3, LARGEST) from None
+        self._odd["meshes with a scale of four numbers, of which three are used, in"].append(name)
+        return scale
+
     def _joint(self, name: str, element: Element) -> None:
-        written = element.text("type")
+        written = text(element, "type")
         joint_type = JOINT_TYPES.get(written)
         if joint_type is None:
-            raise element.fault(f"type {shorten(written)!r} is unknown; expected one of {', '.join(JOINT_TYPES)}")
-        origin, parent, child, axis, limit, dynamics, mimic = element.only(*JOINT_CHILDREN)
-        rotation, position = _pose(origin)
-        damping, friction = _dynamics(dynamics)
-        lower, upper, velocity, effort = self._limits(name, joint_type, limit)
+            known = ", ".join(JOINT_TYPES)
+            raise FieldError(element, f"type {shorten(written)!r} is unknown; expected one of {known}")
+        found = children(element, *JOINT_CHILDREN)
+        axis, dynamics, mimic = found.get("axis"), found.get("dynamics"), found.get("mimic")
+        rotation, position = _pose(found.get("origin"))
+        damping, friction = NO_LOSSES if dynamics is None else numbers(dynamics, LOSSES)
+        lower, upper, velocity, effort = self._limits(name, joint_type, found.get("limit"))
         self.joints.append(
             JointPart(
                 name,
                 joint_type,
-                _link_name(element, parent, "parent"),
-                _link_name(element, child, "child"),
+                _link_name(element, found, "parent"),
+                _link_name(element, found, "child"),
                 rotation,
                 position,
-                _axis(joint_type, axis),
-                lower=lower,
-                upper=upper,
-                velocity_limit=velocity,
-                effort_limit=effort,
-                damping=damping,
-                friction=friction,
-                mimic=self._mimic(name, joint_type, mimic),
+                X_AXIS if axis is None or joint_type in UNDIRECTED else vector(axis, "xyz", X_AXIS),
+                None,  # no second axis
+                0.0,  # no pitch
+                lower,
+                upper,
+                velocity,
+                effort,
+                damping,
+                friction,
+                0.0,  # no armature
+                None if mimic is None else self._mimic(name, joint_type, mimic),
             )
         )
 
-    def _limits(self, name: str, joint_type: str, limit: Element | None) -> tuple[float | None, ...]:
-        """Lower, upper, velocity and effort limits; None where the joint has none."""
+    def _limits(self, name: str, joint_type: str, limit: Element | None) -> Sequence[float]:
+        """Lower, upper, velocity and effort limits."""
         if joint_type not in ("revolute", "prismatic", "continuous"):
-            return None, None, None, None
+            return UNLIMITED
         if limit is None:
             if joint_type != "continuous":
                 self._odd[f"{joint_type} joints without a <limit>, taken as unlimited"].append(name)
-            return None, None, None, None
-        velocity, effort = [limit.number(key) if key in limit.attributes else None for key in ("velocity", "effort")]
+            return UNLIMITED
         if joint_type == "continuous":
-            return None, None, velocity, effort
-        if "lower" not in limit.attributes and "upper" not in limit.attributes:
+            return -INF, INF, *numbers(limit, RATES)
+        if "lower" not in limit.attrib and "upper" not in limit.attrib:
             self._odd["joints whose <limit> has neither lower nor upper, which leaves them no range"].append(name)
-        return limit.number("lower", 0.0), limit.number("upper", 0.0), velocity, effort
+        limits = numbers(limit, LIMITS)
+        if limits[0] > limits[1]:
+            self._odd["joints whose lower limit lies above the upper one, taken as unlimited"].append(name)
+            return -INF, INF, limits[2], limits[3]
+        return limits
 
-    def _mimic(self, name: str, joint_type: str, mimic: Element | None) -> Mimic | None:
+    def _mimic(self, name: str, joint_type: str, mimic: Element) -> Mimic | None:
         """The joint that this one should follow."""
-        if mimic is None or joint_type == "fixed":
+        if joint_type == "fixed":
             return None
         self._odd["mimic joints, loaded as independent joints (robot.tree.mimic has the rules)"].append(name)
-        return Mimic(mimic.text("joint"), mimic.number("multiplier", 1.0), mimic.number("offset", 0.0))
+        return Mimic(text(mimic, "joint"), number(mimic, "multiplier", 1.0), number(mimic, "offset", 0.0))
 
 
-def _link_name(joint: Element, found: Element | None, role: str) -> str:
+def _link_name(joint: Element, found: dict[str, Element], role: str) -> str:
     """The link that the joint's <parent> or <child> names."""
-    if found is None:
-        raise joint.fault(f"needs a <{role} link=...>")
-    return found.text("link")
-
-
-def _axis(joint_type: str, axis: Element | None) -> Vector:
-    """The joint's axis; (1, 0, 0) where none is given or none matters."""
-    return X_AXIS if axis is None or joint_type in ("fixed", "free") else axis.vector("xyz", X_AXIS)
-
-
-def _dynamics(dynamics: Element | None) -> tuple[float, float]:
-    """Damping and friction."""
-    return (0.0, 0.0) if dynamics is None else (dynamics.number("damping", 0.0), dynamics.number("friction", 0.0))
+    if role not in found:
+        raise FieldError(joint, f"needs a <{role} link=...>")
+    return text(found[role], "link")
 
 
 def _pose(origin: Element | None) -> tuple[Matrix, Vector]:
     """Rotation and position from an <origin>."""
     if origin is None:
         return IDENTITY, ORIGIN
-    return rotation_from_rpy(*origin.vector("rpy", ORIGIN)), origin.vector("xyz", ORIGIN)
+    position = vector(origin, "xyz", ORIGIN)
+    angles = vector(origin, "rpy", ORIGIN)
+    return (IDENTITY if angles is ORIGIN else rotation_from_rpy(*angles)), position
 
 
 @lru_cache(maxsize=1024)

@@ -8,12 +8,15 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import islice
 from math import isfinite
 from pathlib import Path
 from sys import float_info
+from xml.etree.ElementTree import Element, TreeBuilder
 from xml.parsers import expat
 
 from catena.errors import LoadError
@@ -28,6 +31,7 @@ FINITE = float_info.max
 
 Vector = tuple[float, float, float]
 
+_SHORT = 100  # of texts that are remembered
 _CHUNK = 2**13  # small, so that elements die young: in the cache, and before the garbage collector walks them
 _ENCODINGS = re.compile(r"utf-?8|utf-?16([bl]e)?|us-ascii|ascii|latin-?1|(iso-8859|windows-125|koi8)[-\w]{0,3}", re.I)
 
@@ -50,86 +54,96 @@ class Document:
 class FieldError(ValueError):
     """An element that does not hold what it should; its reader knows which link or joint it belongs to."""
 
-    def __init__(self, message: str, line: int) -> None:
-        super().__init__(message)
-        self.line = line
+    def __init__(self, element: Element, message: str) -> None:
+        super().__init__(f"<{shorten(element.tag)}> {message}")
+        self.element = element
 
 
-class Element:
-    """An element with its attributes, its children and the line it starts on. Text between tags is not kept."""
+def children(element: Element, *once: str) -> dict[str, Element]:
+    """The element's children by name; two of a name that may appear `once` are a FieldError."""
+    found = {child.tag: child for child in element}
+    if len(found) < len(element):
+        seen = set()
+        for child in element:
+            if child.tag in once and child.tag in seen:
+                raise FieldError(child, "appears twice; keep one")
+            seen.add(child.tag)
+    return found
 
-    __slots__ = ("attributes", "children", "line", "tag")
 
-    def __init__(self, tag: str, attributes: dict[str, str], line: int) -> None:
-        self.tag = tag
-        self.attributes = attributes
-        self.line = line
-        self.children: list[Element] = []
+def text(element: Element, name: str) -> str:
+    """Attribute `name`, which must be there and not be empty."""
+    value = element.get(name, "").strip()
+    if not value:
+        raise FieldError(element, f"needs a non-empty attribute {name!r}")
+    return value
 
-    def fault(self, message: str) -> FieldError:
-        """A FieldError at this element."""
-        return FieldError(f"<{self.tag}> {message}", self.line)
 
-    def child(self, tag: str) -> Element | None:
-        """The only child called `tag`, or None; two of them are a FieldError."""
-        return self.only(tag)[0]
-
-    def only(self, *tags: str) -> list[Element | None]:
-        """The only child of each of these names, or None; two of them are a FieldError."""
-        found = {child.tag: child for child in self.children}
-        if len(found) < len(self.children):
-            self._refuse_twins(tags)
-        return [found.get(tag) for tag in tags]
-
-    def _refuse_twins(self, tags: tuple[str, ...]) -> None:
-        first: dict[str, Element] = {}
-        for child in self.children:
-            if child.tag in tags and first.setdefault(child.tag, child) is not child:
-                raise child.fault(f"appears twice, first on line {first[child.tag].line}; keep one")
-
-    def text(self, name: str) -> str:
-        """Attribute `name`, which must be there and not be empty."""
-        value = self.attributes.get(name, "").strip()
-        if not value:
-            raise self.fault(f"needs a non-empty attribute {name!r}")
+def number(element: Element, name: str, default: float | None = None, largest: float = FINITE) -> float:
+    """Attribute `name` as one finite number; `default` when it is absent, None meaning that it may not be."""
+    written = element.get(name)
+    if written is None:
+        if default is None:
+            raise FieldError(element, f"needs a number {name!r}")
+        return default
+    try:
+        value = float(written)
+    except ValueError:
+        raise unread(element, name, 1, largest) from None
+    if -largest <= value <= largest and written.isascii() and "_" not in written:
         return value
+    raise unread(element, name, 1, largest)
 
-    def number(self, name: str, default: float | None = None, largest: float = FINITE) -> float:
-        """Attribute `name` as one finite number; `default` when it is absent, None meaning that it may not be."""
-        text = self.attributes.get(name)
-        if text is None:
-            if default is None:
-                raise self.fault(f"needs a number {name!r}")
-            return default
-        try:
-            value = float(text)
-        except ValueError:
-            raise self._unread(name, text, 1, largest) from None
-        if -largest <= value <= largest and text.isascii() and "_" not in text:
-            return value
-        raise self._unread(name, text, 1, largest)
 
-    def vector(self, name: str, default: Vector) -> Vector:
-        """Attribute `name` as three finite numbers up to LARGEST; `default` when it is absent."""
-        text = self.attributes.get(name)
-        if text is None:
-            return default
-        numbers = _three_numbers(text) if len(text) < 100 else _three_numbers.__wrapped__(text)  # keep no long texts
-        if numbers is None:
-            raise self._unread(name, text, 3, LARGEST)
-        return numbers
+def numbers(element: Element, defaults: Mapping[str, float | None], largest: float = FINITE) -> Sequence[float]:
+    """Several attributes, each as `number` reads it. What was read before is remembered: a long chain repeats a lot."""
+    written = tuple(map(element.get, defaults))
+    if None not in written and len("".join(written)) < _SHORT:  # type: ignore[arg-type]
+        values = _several(written, largest)
+        if values is not None:
+            return values
+    return [number(element, name, default, largest) for name, default in defaults.items()]
 
-    def _unread(self, name: str, text: str, count: int, largest: float) -> FieldError:
-        """Why `text` is not `count` finite decimal numbers, written the same in every locale, up to `largest`."""
-        try:
-            numbers = list(map(float, text.split()))
-        except ValueError:
-            numbers = []
-        if len(numbers) == count and all(map(isfinite, numbers)) and text.isascii() and "_" not in text:
-            return self.fault(f"{name}={shorten(text)!r}: expected numbers no larger than {largest:g}")
-        expected = "one finite number" if count == 1 else f"{count} finite numbers"
-        hint = "; expand the file with xacro first" if "${" in text else ""
-        return self.fault(f"{name}={shorten(text)!r}: expected {expected}{hint}")
+
+@lru_cache(maxsize=4096)
+def _several(written: tuple[str, ...], largest: float) -> tuple[float, ...] | None:
+    """Finite decimal numbers up to `largest`, or None."""
+    try:
+        values = tuple(map(float, written))
+    except ValueError:
+        return None
+    small = isfinite(sum(values)) and max(map(abs, values)) <= largest
+    return values if small and _is_plain("".join(written)) else None
+
+
+def vector(element: Element, name: str, default: Vector) -> Vector:
+    """Attribute `name` as three finite numbers up to LARGEST; `default` when it is absent."""
+    written = element.get(name)
+    if written is None:
+        return default
+    numbers = _three_numbers(written) if len(written) < _SHORT else _three_numbers.__wrapped__(written)
+    if numbers is None:
+        raise unread(element, name, 3, LARGEST)
+    return numbers
+
+
+def unread(element: Element, name: str, count: int, largest: float) -> FieldError:
+    """Why attribute `name` is not `count` finite decimal numbers, written the same in every locale, up to `largest`."""
+    written = element.get(name, "")
+    try:
+        numbers = list(map(float, written.split()))
+    except ValueError:
+        numbers = []
+    if len(numbers) == count and all(map(isfinite, numbers)) and _is_plain(written):
+        return FieldError(element, f"{name}={shorten(written)!r}: expected numbers no larger than {largest:g}")
+    expected = "one finite number" if count == 1 else f"{count} finite numbers"
+    hint = "; expand the file with xacro first" if "${" in written else ""
+    return FieldError(element, f"{name}={shorten(written)!r}: expected {expected}{hint}")
+
+
+def _is_plain(written: str) -> bool:
+    """Whether what Python reads as a number is one in other languages, too."""
+    return written.isascii() and "_" not in written
 
 
 @lru_cache(maxsize=1024)
@@ -140,7 +154,7 @@ def _three_numbers(text: str) -> Vector | None:
     except ValueError:
         return None
     small = -LARGEST <= x <= LARGEST and -LARGEST <= y <= LARGEST and -LARGEST <= z <= LARGEST
-    return (x, y, z) if small and text.isascii() and "_" not in text else None
+    return (x, y, z) if small and _is_plain(text) else None
 
 
 def shorten(text: str, length: int = 60) -> str:
@@ -200,70 +214,106 @@ def whole(document: Document, *, deepest: int, longest_tag: int) -> Element:
     """The root element with everything in it; see `elements`."""
     stream = elements(document, deepest=deepest, longest_tag=longest_tag)
     root = next(stream)
-    root.children.extend(stream)
+    root.extend(list(stream))
     return root
 
 
 def elements(document: Document, *, deepest: int = MAX_DEPTH, longest_tag: int = MAX_TAG_BYTES) -> Iterator[Element]:
     """The root element (without children), then each of its children when it is complete.
 
-    Memory is bounded by the largest child. `deepest` caps the depth, `longest_tag` the bytes of one tag. Raises
-    LoadError, with the line, for anything that is not well-formed XML, has a document type, or exceeds the caps.
+    Memory is bounded by the largest child. Text between tags is not kept. `deepest` caps the depth, `longest_tag` the
+    bytes of one tag. Raises LoadError, with the line, for anything that is not well-formed XML, has a document type, or
+    exceeds the caps.
     """
     reader = _Reader(document, deepest, longest_tag)
     view = memoryview(document.data)
-    for start in range(0, len(view), _CHUNK):
+    for start in range(0, len(view) + 1, _CHUNK):
         end = min(start + _CHUNK, len(view))
-        yield from reader.feed(bytes(view[start:end]), end)
-    yield from reader.feed(b"", len(view), last=True)
+        failure = reader.feed(bytes(view[start:end]), end)
+        yield from reader.started()
+        yield from reader.completed()
+        if failure is not None:
+            raise failure
+
+
+def lines(document: Document) -> list[int]:
+    """The line on which each element starts, in the order of the text. Costs as much as reading the document again."""
+    found: list[int] = []
+    parser = expat.ParserCreate(document.encoding)
+    parser.StartElementHandler = lambda *_: found.append(parser.CurrentLineNumber)
+    with suppress(expat.ExpatError, LookupError, ValueError):  # a fault further down has been, or will be, reported
+        parser.Parse(document.data, True)
+    return found
+
+
+def line_of(document: Document, part: int, place: int = 0) -> int:
+    """The line of an element: `place` in the order of the text within child `part` of the root, or -1 for the root."""
+    if part < 0:
+        return lines(document)[0]
+    before = 1 + sum(len(list(element.iter())) for element in islice(elements(document), 1, 1 + part))
+    return lines(document)[before + place]
 
 
 class _Reader:
-    """A parser that lists what starts (an Element) and ends (a name), and the stack of elements open so far."""
+    """A parser that builds elements without a line of Python for each, and gives away what is complete."""
 
     def __init__(self, document: Document, deepest: int, longest_tag: int) -> None:
         self.document = document
         self.deepest, self.longest_tag = deepest, longest_tag
-        self.events: list[Element | str] = []
         self.parser = parser = expat.ParserCreate(document.encoding)
+        builder = TreeBuilder()
+        self.top: Element = builder.start("", {})  # holds the root, as soon as that has started
         parser.XmlDeclHandler = self.declaration
         parser.StartDoctypeDeclHandler = self.doctype
-        parser.StartElementHandler = self.start
-        parser.EndElementHandler = self.events.append
-        self.open: list[Element] = []
-        self.count = 0
-        self.most = MAX_ELEMENTS  # elements, until the part being read must end
+        parser.StartElementHandler = builder.start
+        parser.EndElementHandler = builder.end
+        self.count = 0  # elements given away
+        self.age = 0  # chunks since a part was complete
+        self.ended = False
 
-    def feed(self, data: bytes, consumed: int, last: bool = False) -> Iterator[Element]:
-        """Parses `data`, which ends at byte `consumed` of the document; yields what it completed before any error."""
-        failure = self.parse(data, last)
+    def feed(self, data: bytes, consumed: int) -> LoadError | None:
+        """Parses `data`, which ends at byte `consumed` of the document; returns what is wrong with it."""
+        failure = self.parse(data, last=False)
+        if failure is None and consumed == len(self.document.data):
+            failure = self.parse(b"", last=True)
+            self.ended = failure is None
         if failure is None and consumed - self.parser.CurrentByteIndex > self.longest_tag + _CHUNK:
             failure = self.error(f"a single tag or comment is longer than {self.longest_tag // 2**20} MiB")
-        yield from self.completed()
-        if failure is not None:
-            raise failure
+        return failure
 
-    def completed(self) -> Iterator[Element]:
-        """The root when it starts and its children when they end, according to the events; these are then forgotten."""
-        stack = self.open
-        for event in self.events:
-            if isinstance(event, str):
-                element = stack.pop()
-                if len(stack) == 1:
-                    yield element
-                continue
-            self.count += 1
-            depth = len(stack)
-            if depth > 1:
-                stack[-1].children.append(event)
-            elif depth == 1:
-                self.most = min(MAX_ELEMENTS, self.count + MAX_ELEMENTS_IN_PART)
-            else:
-                yield event
-            if self.count > self.most or depth >= self.deepest:
-                raise self.document.error(self.too_much(depth), event.line)
-            stack.append(event)
-        self.events.clear()
+    def started(self) -> list[Element]:
+        """The root, without children, when it has just started; nothing else is looked at yet."""
+        if self.count or not len(self.top):
+            return []
+        self.count = 1
+        return [Element(self.top[0].tag, self.top[0].attrib)]
+
+    def completed(self) -> list[Element]:
+        """The root's children but the one that may be incomplete; they are then forgotten."""
+        if not len(self.top):
+            return []
+        root = self.top[0]
+        parts = root[:] if self.ended else root[:-1]
+        del root[: len(parts)]
+        for part in parts:
+            self.count += self.checked(part)
+        self.age = 0 if parts else self.age + 1
+        if len(root) and self.age & (self.age - 1) == 0:  # now and then, so that it costs little
+            self.checked(root[0])
+        return parts
+
+    def checked(self, part: Element) -> int:
+        """How many elements a part of the root holds. Raises LoadError if they are too many, or too deep."""
+        size = len(list(part.iter()))
+        if size > MAX_ELEMENTS_IN_PART:
+            message = f"one <{shorten(part.tag)}> holds more than {MAX_ELEMENTS_IN_PART:,} elements"
+            raise self.document.error(message, lines(self.document)[self.count + MAX_ELEMENTS_IN_PART])
+        if self.count + size > MAX_ELEMENTS:
+            raise self.document.error(f"holds more than {MAX_ELEMENTS:,} elements", lines(self.document)[MAX_ELEMENTS])
+        if size >= self.deepest - 1 and (place := _place_below(part, self.deepest - 1)) is not None:
+            line = lines(self.document)[self.count + place]
+            raise self.document.error(f"elements are nested more than {self.deepest} deep", line)
+        return size
 
     def parse(self, data: bytes, last: bool) -> LoadError | None:
         """Parses `data`; returns what is wrong with it."""
@@ -289,13 +339,17 @@ class _Reader:
     def doctype(self, *_: object) -> None:
         raise self.error("document types and entities are refused; remove the <!DOCTYPE ...>")
 
-    def start(self, tag: str, attributes: dict[str, str]) -> None:
-        self.events.append(Element(tag, attributes, self.parser.CurrentLineNumber))
 
-    def too_much(self, depth: int) -> str:
-        """Which cap is exceeded by an element at this depth."""
-        if depth >= self.deepest:
-            return f"elements are nested more than {self.deepest} deep"
-        if self.count > MAX_ELEMENTS:
-            return f"holds more than {MAX_ELEMENTS:,} elements"
-        return f"one <{shorten(self.open[1].tag)}> holds more than {MAX_ELEMENTS_IN_PART:,} elements"
+def _place_below(part: Element, depth: int) -> int | None:
+    """The place, in the order of the text, of the first element of `part` that lies deeper than `depth`, if any does.
+
+    `part` itself lies at depth 1.
+    """
+    waiting, place = [(1, part)], -1
+    while waiting:
+        level, element = waiting.pop()
+        place += 1
+        if level > depth:
+            return place
+        waiting.extend((level + 1, inside) for inside in reversed(element))
+    return None
