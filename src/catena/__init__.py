@@ -2,6 +2,9 @@
 
 from typing import TYPE_CHECKING
 
+from catena.kernels.machine import fingerprint as _fingerprint  # noqa: F401 - it looks at all sources, hence first
+
+# isort: split
 from catena import fixman, operators, robots
 from catena.build import Builder, from_dh, planar_chain, point_mass_chain, random_tree, rod_chain
 from catena.errors import (

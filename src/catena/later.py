@@ -1,11 +1,26 @@
-"""Names of a package that are imported when they are first asked for, to keep the import of the package quick."""
+"""What is imported when it is first asked for, to keep the import of the package quick."""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from importlib import import_module
 from typing import Any
+
+from catena.errors import CatenaError
+
+
+@contextmanager
+def reading_files(question: str) -> Iterator[None]:
+    """What is done inside may import modules; a CatenaError if that fails for want of files or descriptors."""
+    try:
+        yield
+    except OSError as error:
+        raise CatenaError(
+            f"{question}: could not be prepared, as files of the package could not be read: {error}; ask again when "
+            "they can (close files if too many are open)"
+        ) from error
 
 
 def imported_later(package: str, homes: Mapping[str, str]) -> Callable[[str], Any]:
@@ -18,7 +33,8 @@ def imported_later(package: str, homes: Mapping[str, str]) -> Callable[[str], An
         if name not in homes:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
         home = homes[name]
-        found = getattr(import_module(f"{package}.{home}"), name) if home else import_module(f"{package}.{name}")
+        with reading_files(f"{package}.{name}"):
+            found = getattr(import_module(f"{package}.{home}"), name) if home else import_module(f"{package}.{name}")
         setattr(sys.modules[package], name, found)
         return found
 

@@ -15,6 +15,11 @@ from catena.errors import ShapeError
 
 Shape = tuple[int, ...]
 
+MOST_LEADING = 28
+"""Leading dimensions that an argument may have: with what samples add, NumPy 1 and 2 can still broadcast them.
+
+Kernels take one more, which recipes add for the columns of matrices."""
+
 
 @dataclass(frozen=True)
 class Port:
@@ -42,12 +47,12 @@ class Signature(NamedTuple):
     outputs: tuple[Port, ...]
     dtype: np.dtype[Any]
 
-    def arguments(self, arrays: Sequence[Any]) -> tuple[list[np.ndarray], Shape]:
+    def arguments(self, arrays: Sequence[Any], most_leading: int = MOST_LEADING) -> tuple[list[np.ndarray], Shape]:
         """The arguments as arrays of real numbers, and their common leading dimensions."""
         if len(arrays) != len(self.inputs):
             names = ", ".join(p.name for p in self.inputs)
             raise TypeError(f"{self.question} takes {len(self.inputs)} arrays ({names}), not {len(arrays)}")
-        given = [as_array(a, p, self.question) for a, p in zip(arrays, self.inputs, strict=True)]
+        given = [as_array(a, p, self.question, most_leading) for a, p in zip(arrays, self.inputs, strict=True)]
         return given, batch_shape(given, self.inputs, self.question)
 
     def wanted(self, out: Any, batch: Shape) -> list[np.ndarray | None]:
@@ -72,19 +77,24 @@ class Signature(NamedTuple):
         return arrays
 
 
-def as_array(value: Any, port: Port, function: str) -> np.ndarray:
+def as_array(value: Any, port: Port, function: str, most_leading: int = MOST_LEADING) -> np.ndarray:
     """The argument as an array of real numbers whose last dimensions are the port's; shared, not copied."""
     array = value
     if type(value) is not np.ndarray:
         try:
             array = np.asarray(value)
-        except (ValueError, TypeError) as error:
+        except Exception as error:  # whatever the conversion of somebody's object raises
             raise ShapeError(f"{function}: {port.name} must hold real numbers, got {_shown(value)}") from error
     if array.dtype.kind not in "fiub":
         raise ShapeError(f"{function}: {port.name} must hold real numbers, got {_shown(value)}")
     leading = array.ndim - port.rank
     if leading < 0 or array.shape[leading:] != port.shape:
         raise ShapeError(f"{function}: {port.name} must have shape {_expected(port)}, got {array.shape}")
+    if leading > most_leading:
+        raise ShapeError(
+            f"{function}: {port.name} must have at most {most_leading} leading dimensions, got {leading}; reshape it, "
+            f"for example to {_example(port)}"
+        )
     return array  # type: ignore[no-any-return]
 
 
@@ -117,8 +127,15 @@ def _shown(value: Any) -> str:
     """A wrong argument as a message can show it."""
     if isinstance(value, np.ndarray) and value.ndim:
         return f"an array of dtype {value.dtype}"
-    text = repr(value[()] if isinstance(value, np.ndarray) else value)
-    return text if len(text) < 60 else f"a {type(value).__name__}"
+    try:
+        text = repr(value[()] if isinstance(value, np.ndarray) else value)
+    except Exception:  # nor need it be printable
+        text = ""
+    return text if 0 < len(text) < 60 else f"a {type(value).__name__}"
+
+
+def _example(port: Port) -> str:
+    return f"({', '.join(['-1', *map(str, port.shape)])})"
 
 
 def _expected(port: Port) -> str:

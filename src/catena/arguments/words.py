@@ -5,7 +5,24 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+from catena.algorithms.kinematics import FRAMES
 from catena.errors import UnsupportedError
+
+FRAME_HINTS = {
+    "LOCAL": "what Pinocchio calls LOCAL is 'link'",
+    "BODY": "a body's own axes are 'link'",
+    "BASE": "the base's axes are 'world' or, for the velocity of the body's origin, 'mixed'",
+    "LOCAL_WORLD_ALIGNED": "what Pinocchio calls LOCAL_WORLD_ALIGNED is 'mixed'",
+}
+"""What users of other libraries may look for."""
+
+METHOD_HINTS = {
+    "ABA": "the articulated-body algorithm is 'innovations' (FD3), the default",
+    "CRBA": "the composite-body algorithm with elimination is 'dense'",
+    "CHOLESKY": "'dense' takes Cholesky's factors of the whole matrix, 'udu' sparse ones without square roots",
+    "RNEA": "the recursive Newton-Euler algorithm is robot.inverse_dynamics",
+}
+"""The same for formulations."""
 
 
 def one_of(what: str, value: Any, allowed: Iterable[str], hints: dict[str, str] | None = None) -> str:
@@ -14,6 +31,16 @@ def one_of(what: str, value: Any, allowed: Iterable[str], hints: dict[str, str] 
     if isinstance(value, str) and value in words:
         return value
     shown = repr(value) if isinstance(value, str | int | float | None) else f"a {type(value).__name__}"
-    hint = (hints or {}).get(value.upper()) if isinstance(value, str) else None
-    also = f"; {hint}" if hint else ""
-    raise UnsupportedError(f"no {what} {shown}; expected one of {', '.join(map(repr, words))}{also}")
+    also = f"; {_hint(value, words, hints or {})}" if isinstance(value, str) else ""
+    raise UnsupportedError(f"no {what} {shown}; expected one of {', '.join(map(repr, words))}{also.rstrip('; ')}")
+
+
+def _hint(value: str, words: list[str], hints: dict[str, str]) -> str:
+    if value.lower() in words:
+        return f"did you mean {value.lower()!r}?"
+    return hints.get(value.upper(), "")
+
+
+def frame_word(frame: Any) -> str:
+    """The word for whose axes, and which point, motions are asked for in; UnsupportedError if it is none."""
+    return one_of("frame", frame, FRAMES, FRAME_HINTS)

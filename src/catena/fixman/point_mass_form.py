@@ -32,7 +32,7 @@ _TURNING = (Revolute.code, Continuous.code)
 
 def is_point_masses(tree: Tree) -> bool:
     """Whether every link is a point with a mass, away from its joint, with its parent's point at the joint."""
-    if not (tree.mass > 0).all() or tree.inertia.any() or tree.armature.any():
+    if not tree.n or not (tree.mass > 0).all() or tree.inertia.any() or tree.armature.any():
         return False
     reach = np.linalg.norm(tree.com, axis=1)
     inner = tree.parent >= 0

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from catena.arguments.arrays import MOST_LEADING
 from catena.functions.function import Function
 from catena.model.tree import Tree
 
@@ -51,7 +52,7 @@ class Composed:
 
     def __call__(self, *arrays: Any, out: Any = None) -> Any:
         """The result, or a tuple of results: new arrays, or those given as ``out``, which may overlap the arguments."""
-        given, batch = self.signature.arguments(arrays)
+        given, batch = self.signature.arguments(arrays, MOST_LEADING + 1)
         results = self.compute(given, self.signature.wanted(out, batch), batch, keep=out is not None)
         return results[0] if len(results) == 1 else tuple(results)
 

@@ -15,8 +15,7 @@ import numpy as np
 
 from catena.algorithms import frames, operational_space
 from catena.algorithms.frames import Place
-from catena.algorithms.kinematics import FRAMES
-from catena.arguments.words import one_of
+from catena.arguments.words import frame_word
 from catena.errors import SingularError
 from catena.functions.composed import Recipe
 from catena.functions.frame_recipes import Carried
@@ -42,7 +41,7 @@ def function_of(robot: Robot, question: str, links: Names, frame: str = "link", 
         UnsupportedError: if `frame` is none of "link", "world" and "mixed".
         SingularError: if the question has no answer for these frames at any configuration.
     """
-    key = question, links, frame, points
+    key = question, links, frame_word(frame), points
     return robot._compiled.once(("frames", *key), lambda: _made(robot, QUESTIONS[question], *key))
 
 
@@ -62,7 +61,6 @@ class Question:
 
 
 def _made(robot: Robot, asked: Question, question: str, links: Names, frame: str, points: bool) -> Function:
-    one_of("frame", frame, FRAMES)
     names = (links,) if isinstance(links, str) else links
     found = [robot.frame(name) for name in names]
     if asked.check is not None:

@@ -29,6 +29,7 @@ from catena.functions.store import Compiled
 from catena.kernels.call.books import recipe
 from catena.kernels.call.kernel import Kernel
 from catena.kernels.call.words import MAPPED, OWN, Given, Role
+from catena.later import reading_files
 
 Array = npt.NDArray[Any]
 Method = TypeVar("Method", bound=Callable[..., Any])
@@ -178,6 +179,10 @@ class Declared:
 
     def _resolve(self, asked: Answering, keys: Sequence[Any], values: Sequence[Any]) -> Answer:
         """Choose the function and compile it, and from now on have the emitted call run it."""
+        with reading_files(self.label(asked)):
+            return self._prepared(asked, keys, values)
+
+    def _prepared(self, asked: Answering, keys: Sequence[Any], values: Sequence[Any]) -> Answer:
         named = dict(zip(self.names, keys, strict=True))
         mapped = {n for n, r in zip(self.names, self.roles, strict=True) if r is Role.MAPPING_OR_ARRAY}
         mapped = {name for name in mapped if not isinstance(named[name], Given)}

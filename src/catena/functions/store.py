@@ -82,7 +82,7 @@ def chosen_shape(tree: Tree, function: Function, shape: str | None) -> str:
     whole = function.dense and function.recipe is None
     if shape == "rolled" and whole:
         raise UnsupportedError(f"{function.question} makes a whole matrix, which only unrolled kernels can")
-    if shape is None:
+    if shape is None or not tree.n:  # where there is no link, there is no loop either
         shape = "unrolled" if whole or tree.n <= UNROLLED else "rolled"
     if shape == "unrolled" and tree.n > UNROLLABLE and function.algorithm is not by_recipe:
         other = "a method without whole matrices" if whole else "kernel='rolled'"

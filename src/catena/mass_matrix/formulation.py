@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from catena.arguments.words import one_of
+from catena.arguments.words import METHOD_HINTS, one_of
 from catena.functions.function import Function
 
 if TYPE_CHECKING:
@@ -79,4 +79,4 @@ METHODS: dict[str, Callable[[Robot], Formulation]] = {
 
 def formulation(robot: Robot, name: str) -> Formulation:
     """The formulation of that name, for a robot."""
-    return METHODS[one_of("mass matrix method", name, METHODS)](robot)
+    return METHODS[one_of("mass matrix method", name, METHODS, METHOD_HINTS)](robot)

@@ -12,7 +12,12 @@ Array = npt.NDArray[Any]
 
 
 def largest_eigenvalue(action: Callable[[Array], Array], start: Array, steps: int) -> Any:
-    """The largest eigenvalue of a symmetric positive definite action: Lanczos with full reorthogonalization."""
+    """The largest eigenvalue of a symmetric positive definite action: Lanczos with full reorthogonalization.
+
+    Of a matrix without rows it is 1, as if it were the identity.
+    """
+    if not steps:
+        return np.ones(start.shape[:-1])
     x = start / np.linalg.norm(start, axis=-1, keepdims=True)
     basis, T = [x], np.zeros((*start.shape[:-1], steps, steps))
     for j in range(steps):

@@ -12,6 +12,7 @@ from catena.arguments.arrays import Port, as_array
 from catena.errors import ShapeError, UnsupportedError
 from catena.functions.function import Function
 from catena.functions.question import Answering, Rule, question
+from catena.mass_matrix.arithmetic import NotAnArray
 from catena.mass_matrix.factors import BlockDiagonal, Factors, Upper
 from catena.mass_matrix.formulation import OWN
 from catena.mass_matrix.lanczos import largest_eigenvalue
@@ -39,7 +40,7 @@ def _action(name: str, inverse: bool = True) -> Rule:
     return rule
 
 
-class MassMatrix(Answering):
+class MassMatrix(Answering, NotAnArray):
     """M(q) of one configuration or of a batch: multiply, solve, factor, take determinants, each in O(n).
 
     Made by `robot.mass_matrix(q)`. Vectors lie along the last dimension, as everywhere in Catena, and broadcast against
@@ -241,7 +242,7 @@ class MassMatrix(Answering):
         self._own = (self._own[0], *self._factor())
 
     def _called(self, name: str) -> str:
-        return f"MassMatrix.{name}"
+        return "mass_matrix" if name.startswith("_") else f"MassMatrix.{name}"
 
     def _hint(self, question: str, value: Any) -> str:
         return hint(question, self.robot.nv, value)

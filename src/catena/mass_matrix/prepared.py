@@ -9,6 +9,7 @@ import numpy as np
 from catena.arguments.dtypes import checked_dtype
 from catena.functions.function import Function
 from catena.functions.store import Compiled, check_kernel_shape
+from catena.later import reading_files
 from catena.mass_matrix.formulation import Formulation, formulation
 
 if TYPE_CHECKING:
@@ -47,7 +48,8 @@ def prepared(robot: Robot, method: Any, dtype: Any, kernel_shape: Any) -> Prepar
     """What is made once for these options; UnsupportedError for options that there are not."""
     found = checked_dtype("mass_matrix", dtype)
     check_kernel_shape(kernel_shape)
-    form = formulation(robot, method)
+    with reading_files("mass_matrix"):
+        form = formulation(robot, method)
     compiled = robot._compiled
     made = compiled.once(
         ("mass_matrix", method, found, kernel_shape), lambda: Prepared(compiled, form, method, found, kernel_shape)

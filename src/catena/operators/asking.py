@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from catena.arguments.links import LinkLike, link_names
 from catena.errors import ShapeError
+from catena.later import reading_files
 from catena.model.configuration import coordinates
 
 if TYPE_CHECKING:
@@ -30,7 +31,8 @@ class HasOperators:
         links that carry no other. Returns :class:`catena.operators.Operators`, which combine with `@`, `+`, `.T` and
         `.inv`. Applying one to a vector costs O(n).
         """
-        from catena.operators.algebra import Operators
+        with reading_files("operators"):
+            from catena.operators.algebra import Operators
 
         robot = cast("Robot", self)
         q = coordinates(q, robot.nq, "operators: q").astype(float)

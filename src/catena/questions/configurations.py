@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from catena.algorithms.configurations import DIFFERENCE, INTEGRATE, NORMALIZE
 from catena.functions.question import Answering, question
+from catena.later import reading_files
 from catena.model.configuration import Configurations, batch_shape
 
 if TYPE_CHECKING:
@@ -44,7 +45,9 @@ class ConfigurationSpace(Answering):
         Returns:
             (*shape, nq).
         """
-        return self._configurations.random(np.random.default_rng(rng), batch_shape(shape))
+        with reading_files("random_configuration"):  # NumPy imports its random part when first used
+            generator = np.random.default_rng(rng)
+        return self._configurations.random(generator, batch_shape(shape))
 
     @question(INTEGRATE)
     def integrate(

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from catena.algorithms.joint_losses import JOINT_LOSSES, with_joint_losses
-from catena.arguments.words import one_of
+from catena.arguments.words import METHOD_HINTS, one_of
 from catena.arguments.wrenches import Wrenches
 from catena.functions.catalogue import BIAS, FORWARD_DYNAMICS, INVERSE_DYNAMICS
 from catena.functions.function import Function
@@ -23,16 +23,9 @@ Array = npt.NDArray[Any]
 METHODS = (*FORWARD_DYNAMICS, "fixman")
 """The formulations of forward dynamics by name."""
 
-HINTS = {
-    "ABA": "the articulated-body algorithm is 'innovations' (FD3), the default",
-    "CRBA": "the composite-body algorithm with elimination is 'dense'",
-    "RNEA": "the recursive Newton-Euler algorithm is robot.inverse_dynamics",
-}
-"""What users of other libraries may look for."""
-
 
 def _forward_dynamics(robot: Robot, given: tuple[str, ...], method: str, joint_losses: bool) -> Function:
-    one_of("forward dynamics method", method, METHODS, HINTS)
+    one_of("forward dynamics method", method, METHODS, METHOD_HINTS)
     check_leaves(robot.tree)
     if method == "fixman":
         from catena.fixman.method import functions_for  # brings in SciPy

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from catena.algorithms.kinematics import FRAMES, LINK_ACCELERATIONS, LINK_VELOCITIES, PLACEMENTS
+from catena.algorithms.kinematics import LINK_ACCELERATIONS, LINK_VELOCITIES, PLACEMENTS
 from catena.arguments.links import LinkLike, link_names
-from catena.arguments.words import one_of
+from catena.arguments.words import frame_word
 from catena.functions.frames import function_of
 from catena.functions.function import Function
 from catena.functions.question import Answering, question
@@ -33,11 +33,11 @@ def _placements(robot: Robot, given: tuple[str, ...], links: Any) -> Function:
 
 
 def _link_velocities(robot: Robot, given: tuple[str, ...], frame: str) -> Function:
-    return LINK_VELOCITIES[one_of("frame", frame, FRAMES)]
+    return LINK_VELOCITIES[frame_word(frame)]
 
 
 def _link_accelerations(robot: Robot, given: tuple[str, ...], frame: str) -> Function:
-    return LINK_ACCELERATIONS[one_of("frame", frame, FRAMES)]
+    return LINK_ACCELERATIONS[frame_word(frame)]
 
 
 class Kinematics(Answering):

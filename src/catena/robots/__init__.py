@@ -13,13 +13,15 @@ from __future__ import annotations
 from pathlib import Path
 
 from catena.errors import UnknownNameError
+from catena.later import reading_files
 
 _HERE = Path(__file__).parent
 
 
 def names() -> tuple[str, ...]:
     """The names of the models that come with Catena."""
-    return tuple(sorted(file.stem for file in _HERE.iterdir() if file.suffix in (".urdf", ".xml")))
+    with reading_files("catena.robots"):
+        return tuple(sorted(file.stem for file in _HERE.iterdir() if file.suffix in (".urdf", ".xml")))
 
 
 def path(name: str) -> Path:

@@ -8,6 +8,7 @@ import gc
 import math
 import os
 import platform
+import shutil
 import subprocess
 import sys
 import threading
@@ -22,8 +23,16 @@ from catena.errors import CatenaError
 from catena.kernels.call.runtime import runtime_ir
 from catena.kernels.machine import fingerprint
 from catena.kernels.machine.cache import Cache
-from catena.kernels.machine.compile import Codegen, _llvm, _target_machine, compile_cached, load, object_code
-from catena.kernels.machine.target import host
+from catena.kernels.machine.compile import (
+    Codegen,
+    _llvm,
+    _target_machine,
+    compile_cached,
+    load,
+    object_code,
+    target_parts,
+)
+from catena.kernels.machine.target import Target, host
 
 IDENTITY = "define dso_local double @f(double %x) nounwind { ret double %x }"
 
@@ -133,24 +142,88 @@ def test_a_damaged_file_is_compiled_again(cache_directory):
     assert compile_cached(("damaged",), lambda: multiply_add_ir(3)).integers("lanes") == (1,)
 
 
-def test_fingerprint_follows_the_sources(tmp_path, monkeypatch):
-    def of(files: dict[str, str]) -> str:
+@pytest.fixture
+def sources(tmp_path, monkeypatch):
+    """Writes files of a made-up package, and lets it be imported anew."""
+
+    def write(files: dict[str, str], imported: bool = True) -> str | None:
         for name, text in files.items():
             path = tmp_path / name
             path.parent.mkdir(exist_ok=True)
             path.write_text(text)
-        fingerprint.package_fingerprint.cache_clear()
+        if imported:
+            monkeypatch.setattr(fingerprint, "_imported", fingerprint._state())
+            fingerprint._digest.cache_clear()
         return fingerprint.package_fingerprint()
 
     monkeypatch.setattr(catena, "__file__", str(tmp_path / "__init__.py"))
-    first = of({"__init__.py": "", "a.py": "one", "trace/b.py": "two", "cli/c.py": "three"})
-    assert of({}) == first
-    assert of({"cli/c.py": "four", "notes.txt": "five"}) == first
-    assert of({"trace/b.py": "owt"}) != first
-    assert of({"trace/b.py": "two"}) == first
-    monkeypatch.setattr(catena, "__version__", "99")
-    assert of({}) != first
-    fingerprint.package_fingerprint.cache_clear()
+    yield write
+    fingerprint._digest.cache_clear()
+
+
+def test_fingerprint_follows_the_sources(sources, monkeypatch):
+    first = sources({"__init__.py": "", "a.py": "one", "trace/b.py": "two", "cli/c.py": "three"})
+    assert sources({}) == first
+    assert sources({"cli/c.py": "four", "notes.txt": "five"}) == first
+    assert sources({"trace/b.py": "owt"}) != first
+    assert sources({"trace/b.py": "two"}) == first
+    monkeypatch.setattr(fingerprint, "__version__", "99")
+    assert sources({}) != first
+
+
+def test_fingerprint_is_of_the_sources_that_were_imported(sources, tmp_path):
+    files = {"__init__.py": "", "a.py": "one"}
+    sources(files)
+    sources({"a.py": "two"}, imported=False)
+    fingerprint._digest.cache_clear()
+    assert fingerprint.package_fingerprint() is None  # changed before the first kernel
+    first = sources(files)
+    assert first is not None
+    assert fingerprint.sources_are_as_imported()
+    for change in ({"a.py": "two"}, {"a.py": "one"}, {"b.py": ""}):  # back again is not the same: who read what?
+        sources(change, imported=False)
+        assert fingerprint.package_fingerprint() == first
+        assert not fingerprint.sources_are_as_imported()
+
+
+def test_without_sources_there_is_no_fingerprint(sources, monkeypatch):
+    sources({"__init__.py": "", "a.py": "one"})
+    monkeypatch.setattr(catena, "__file__", "/nowhere/catena.zip/__init__.py")
+    fingerprint._digest.cache_clear()
+    assert fingerprint.package_fingerprint() is None
+    assert not fingerprint.sources_are_as_imported()
+
+
+UPDATED = """
+import sys
+sys.path.insert(0, {root!r})
+import catena
+file = {root!r} + "/catena/algorithms/energy.py"
+robot = catena.planar_chain([1.0], 1.0)
+{before}
+text = open(file).read()
+open(file, "w").write(text.replace("0.5 * (", "5.0 * ("))
+print(robot.kinetic_energy([0.0], [1.0]))
+"""
+
+
+@pytest.mark.parametrize("before", ["", "robot.bias([0.0], [0.0])"], ids=["first kernel", "later kernel"])
+def test_an_update_under_a_running_process_does_not_reach_the_cache(cache_directory, tmp_path, before):
+    """The process goes on with the sources it has; the next one, with the new sources, gets kernels of those."""
+    root = tmp_path / "site"
+    shutil.copytree(Path(catena.__file__).parent, root / "catena", ignore=shutil.ignore_patterns("__pycache__"))
+    code = UPDATED.format(root=str(root), before=before)
+    answers = [
+        float(subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout)
+        for _ in range(2)
+    ]
+    assert answers[1] == 10 * answers[0] > 0
+
+
+def test_the_key_knows_what_the_environment_chose():
+    target = Target("x86_64-unknown-linux-gnu", "", "+avx")
+    others = [target, dataclasses.replace(target, vector_bits=128), dataclasses.replace(target, assembly=False)]
+    assert len({target_parts(t) for t in others}) == 3
 
 
 def test_threads_get_one_module(cache_directory):

@@ -3,6 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from catena.errors import UnsupportedError
 from catena.kernels.machine.target import Target, host
 
 X86, ARM = "x86_64-unknown-linux-gnu", "aarch64-unknown-linux-gnu"
@@ -40,3 +41,25 @@ def test_the_environment_restricts_what_is_used(monkeypatch):
     target = host.__wrapped__()
     assert target.lanes("float64") == 2
     assert not target.assembles
+
+
+@pytest.mark.parametrize(
+    ("variable", "value", "allowed"),
+    [
+        ("CATENA_VECTOR_BITS", "wide", "512, 256 or 128"),
+        ("CATENA_VECTOR_BITS", "64", "512, 256 or 128"),
+        ("CATENA_VECTOR_BITS", "-256", "512, 256 or 128"),
+        ("CATENA_ASSEMBLY", "no", "1 or 0"),
+    ],
+)
+def test_other_values_are_refused_by_name(monkeypatch, variable, value, allowed):
+    monkeypatch.setenv(variable, value)
+    with pytest.raises(UnsupportedError, match=f"{variable} is '{value}'; expected {allowed}"):
+        host.__wrapped__()
+
+
+def test_empty_values_choose_nothing(monkeypatch):
+    for variable in ("CATENA_VECTOR_BITS", "CATENA_ASSEMBLY"):
+        monkeypatch.setenv(variable, "")
+    target = host.__wrapped__()
+    assert (target.vector_bits, target.assembly) == (512, True)

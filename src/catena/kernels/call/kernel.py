@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from catena.arguments.arrays import Port, Shape, Signature
+from catena.arguments.arrays import MOST_LEADING, Port, Shape, Signature
 from catena.errors import UnsupportedError
 from catena.kernels.call import scratch
 from catena.kernels.call.batch import run_batch
@@ -69,7 +69,7 @@ class Kernel:
         Results are new arrays, or those given as ``out`` (an array, or a tuple with an array or None per output), which
         may overlap the arguments. They are the same bit by bit whatever the number of samples and threads.
         """
-        given, batch = self.signature.arguments(arrays)
+        given, batch = self.signature.arguments(arrays, MOST_LEADING + 1)
         results = self.compute(given, self.signature.wanted(out, batch), batch, keep=out is not None)
         return results[0] if len(results) == 1 else tuple(results)
 

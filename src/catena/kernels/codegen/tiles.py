@@ -59,7 +59,7 @@ class Tiled(Straight):
     def blocks(self) -> int:
         """How many blocks a tile has."""
         most = WIDE_TILE_BLOCKS if any(map(self._streamed, self.task.outputs)) else TILE_BLOCKS
-        return max(2, min(most, TILE_BYTES // (self.slots * self.lanes.size)))
+        return max(2, min(most, TILE_BYTES // (max(1, self.slots) * self.lanes.size)))
 
     @property
     def bytes(self) -> int:

@@ -21,7 +21,7 @@ CHECKSUM_BYTES = 32
 SUFFIX = ".kernel"
 DEFAULT_LIMIT = 256 * 2**20
 
-_warned: set[Path] = set()
+_warned: set[Path | str] = set()
 
 
 @dataclass(frozen=True)
@@ -39,11 +39,13 @@ class CacheInfo:
 class Cache:
     """Kernels in a directory, at most ``limit`` bytes of them; the least recently used go first.
 
-    Without a directory, or with one that cannot be used, it remembers nothing.
+    Without a directory, or with one that cannot be used, it remembers nothing. ``problem`` says why there is none
+    although one was asked for.
     """
 
     directory: Path | None
     limit: int = DEFAULT_LIMIT
+    problem: str | None = None
 
     @staticmethod
     def default() -> Cache:
@@ -53,7 +55,11 @@ class Cache:
         """
         megabytes = os.environ.get("CATENA_CACHE_LIMIT_MB", "")
         limit = int(megabytes) * 2**20 if megabytes.isdecimal() else DEFAULT_LIMIT
-        return Cache(_default_directory(), limit)
+        try:
+            return Cache(_default_directory(), limit)
+        except (RuntimeError, OSError) as error:  # no such user, or no working directory any more
+            chosen = os.environ.get("CATENA_CACHE_DIR")
+            return Cache(None, limit, f"there can be no directory CATENA_CACHE_DIR={chosen}: {error}")
 
     def load(self, key: str) -> bytes | None:
         """The object stored under a key, or None. Damaged files are removed."""
@@ -68,7 +74,7 @@ class Cache:
             pass
         except UnsafeDirectoryError as error:
             self._warn(error)
-        except OSError as error:
+        except (OSError, MemoryError) as error:
             _log(f"cannot read: {error}")
         return None
 
@@ -108,6 +114,8 @@ class Cache:
             return 0
 
     def _open(self, *, create: bool) -> SafeDirectory:
+        if self.problem is not None:
+            raise UnsafeDirectoryError(self.problem)
         if self.directory is None:
             raise FileNotFoundError("there is no cache")
         return SafeDirectory(self.directory, create=create)
@@ -125,9 +133,11 @@ class Cache:
             size -= entry.size
 
     def _warn(self, error: UnsafeDirectoryError) -> None:
-        if self.directory is not None and self.directory not in _warned:
-            _warned.add(self.directory)
-            hint = "make it yours alone (chmod 700) or choose another with CATENA_CACHE_DIR"
+        place = self.directory or str(error)
+        if place not in _warned:
+            _warned.add(place)
+            hint = "choose another with CATENA_CACHE_DIR"
+            hint = f"make it yours alone (chmod 700) or {hint}" if self.directory else hint
             warnings.warn(f"not caching machine code: {error}; {hint}", RuntimeWarning, stacklevel=4)
 
 
@@ -155,10 +165,12 @@ def _checksum(key: str, code: bytes) -> bytes:
 
 
 def _log(message: str) -> None:
-    """Note what only somebody who looks for it wants to know. Importing logging takes longer than loading a kernel."""
-    import logging
+    """Note what only somebody who looks for it wants to know, and who has imported logging for that.
 
-    logging.getLogger("catena.cache").info(message)
+    Importing it here would take longer than loading a kernel, and could fail.
+    """
+    if "logging" in sys.modules:
+        sys.modules["logging"].getLogger("catena.cache").info(message)
 
 
 def _default_directory() -> Path | None:

@@ -23,7 +23,7 @@ from typing import Any
 
 from catena.errors import CatenaError
 from catena.kernels.machine.cache import Cache, key_of
-from catena.kernels.machine.fingerprint import package_fingerprint
+from catena.kernels.machine.fingerprint import package_fingerprint, sources_are_as_imported
 from catena.kernels.machine.target import Target, host
 
 HELPERS = ("sin", "cos", "log", "atan2")
@@ -83,17 +83,20 @@ def module_cached(key_parts: tuple[str, ...], make_code: Callable[[], bytes]) ->
     """The module for a key: in memory already, or from the disk cache, or made now by :func:`object_code`.
 
     ``key_parts`` must name everything that ``make_code`` depends on, apart from the processor and the versions of LLVM
-    and of Catena, which are added here. ``make_code`` is called only if the cache doesn't know the key.
+    and of Catena, which are added here. ``make_code`` is called only if the cache doesn't know the key. If nobody can
+    tell which sources run in this process, the disk cache is left alone.
     """
     with _lock:
-        key = key_of(*key_parts, package_fingerprint(), *target_parts(host()))
+        sources = package_fingerprint()
+        key = key_of(*key_parts, sources or "", *target_parts(host()))
     if (module := _loaded.get(key)) is not None:
         return module
     cache = Cache.default()
-    code = cache.load(key)
+    code = None if sources is None else cache.load(key)
     if code is None:
         code = make_code()
-        cache.store(key, code)
+        if sources is not None and sources_are_as_imported():
+            cache.store(key, code)
     with _lock:
         if (module := _loaded.get(key)) is None:
             module = _loaded[key] = load(code)
@@ -118,7 +121,8 @@ def load(code: bytes) -> Module:
 
 def target_parts(target: Target) -> tuple[str, ...]:
     """What machine code depends on besides the IR."""
-    return target.triple, target.cpu, target.features, ".".join(map(str, _llvm().llvm_version_info))
+    version = ".".join(map(str, _llvm().llvm_version_info))
+    return target.triple, target.cpu, target.features, str(target.vector_bits), str(target.assembly), version
 
 
 @functools.cache

@@ -16,6 +16,10 @@ ABANDONED_SECONDS = 3600.0
 """A temporary file this old belongs to a process that died while writing it."""
 
 
+LARGEST = 2**27
+"""No file that is worth reading has more bytes."""
+
+
 class UnsafeDirectoryError(CatenaError):
     """A directory, or a file in it, that somebody else owns or can write."""
 
@@ -57,14 +61,17 @@ class SafeDirectory:
             os.close(self._fd)
 
     def read(self, name: str) -> bytes:
-        """The content of a file, which counts as used now."""
-        fd = os.open(self._at(name), os.O_RDONLY | _BINARY | _NO_FOLLOW, dir_fd=self._fd)
+        """The content of a file, which counts as used now; nothing of a larger one than is ever written.
+
+        It never waits, as opening a pipe would.
+        """
+        fd = os.open(self._at(name), os.O_RDONLY | _BINARY | _NO_FOLLOW | _NO_WAIT, dir_fd=self._fd)
         with os.fdopen(fd, "rb") as file:
             status = os.fstat(fd)
             if not stat.S_ISREG(status.st_mode):
                 raise UnsafeDirectoryError(f"{self._path / name} is not a regular file")
             _refuse_strangers(status, f"the file {self._path / name}")
-            content = file.read()
+            content = file.read(status.st_size) if status.st_size <= LARGEST else b""
         self._mark_used(name)
         return content
 
@@ -118,6 +125,7 @@ class SafeDirectory:
 
 _NO_FOLLOW = getattr(os, "O_NOFOLLOW", 0)
 _BINARY = getattr(os, "O_BINARY", 0)
+_NO_WAIT = getattr(os, "O_NONBLOCK", 0)
 
 
 def _refuse_strangers(status: os.stat_result, what: str) -> None:

@@ -9,6 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from catena.errors import UnsupportedError
+
 AVX512 = ("avx512f", "avx512dq", "avx512vl")
 
 
@@ -67,6 +69,7 @@ def host() -> Target:
 
     The environment variables CATENA_VECTOR_BITS (128, 256, 512) and CATENA_ASSEMBLY (0 or 1) restrict what is used.
     """
+    bits, assembly = _chosen("CATENA_VECTOR_BITS", ("512", "256", "128")), _chosen("CATENA_ASSEMBLY", ("1", "0"))
     import llvmlite.binding as llvm
 
     llvm.initialize_native_asmparser()
@@ -74,6 +77,17 @@ def host() -> Target:
         llvm.get_process_triple(),
         llvm.get_host_cpu_name(),
         llvm.get_host_cpu_features().flatten(),
-        int(os.environ.get("CATENA_VECTOR_BITS", "512")),
-        os.environ.get("CATENA_ASSEMBLY", "1") != "0",
+        int(bits),
+        assembly == "1",
     )
+
+
+def _chosen(variable: str, allowed: tuple[str, ...]) -> str:
+    """The value of an environment variable, the first of those allowed where it is not set or empty."""
+    value = os.environ.get(variable, "").strip() or allowed[0]
+    if value not in allowed:
+        raise UnsupportedError(
+            f"the environment variable {variable} is {value!r}; expected {', '.join(allowed[:-1])} or {allowed[-1]}, "
+            "or unset it"
+        )
+    return value
