@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import ctypes
 import math
-import threading
+from collections import deque
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -42,19 +44,11 @@ def _run_in_tiles(kernel: Kernel, plan: Plan, sources: Sequence[_Source], sinks:
     """Go through buffers of a tile's size where arrays cannot be used in place."""
     widest = max(1, *[p.width for p in (*kernel.inputs, *kernel.outputs)])
     rows = max(PIECE, TILE_BYTES // (widest * kernel.dtype.itemsize))
-    todo, lock = tiles(batch, rows), threading.Lock()
+    every = tuple(tiles(batch, rows))
 
-    def taken() -> Iterator[Tile]:
-        while True:
-            with lock:
-                tile = next(todo, None)
-            if tile is None:
-                return
-            yield tile
-
-    def work() -> None:
+    def work(todo: deque[Tile]) -> None:
         into, out_of = [s.buffer(rows) for s in sources], [s.buffer(rows) for s in sinks]
-        for tile in taken():
+        for tile in _taken(todo):
             inputs = [s.fetch(tile, b) for s, b in zip(sources, into, strict=True)]
             outputs = [s.place(tile, b) for s, b in zip(sinks, out_of, strict=True)]
             words = _words(inputs, [s.stride for s in sources], outputs)
@@ -62,7 +56,15 @@ def _run_in_tiles(kernel: Kernel, plan: Plan, sources: Sequence[_Source], sinks:
             for sink, buffer in zip(sinks, out_of, strict=True):
                 sink.collect(tile, buffer)
 
-    run_shared(work, plan.threads)
+    if not run_shared(partial(work, deque(every)), plan.threads):
+        work(deque(every))  # forked meanwhile: all again, alone
+
+
+def _taken(todo: deque[Tile]) -> Iterator[Tile]:
+    """The tiles that nobody else has taken; each is taken in one step, without a lock."""
+    with suppress(IndexError):
+        while True:
+            yield todo.popleft()
 
 
 class _Source:

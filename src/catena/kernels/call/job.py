@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from catena.kernels.call.runtime import finish, help_along, share
 from catena.kernels.call.scratch import borrow, give_back
 from catena.kernels.call.share_ir import JOB, JOB_WORDS
-from catena.kernels.call.threads import bell_address, get_threads, run_shared
+from catena.kernels.call.threads import current_team, get_threads
 
 if TYPE_CHECKING:
     from catena.kernels.call.kernel import Kernel
@@ -61,7 +61,8 @@ def run_job(kernel: Kernel, plan: Plan, words: ctypes.Array[ctypes.c_int64], sam
     way = "share_batch"
     if plan.one_by_one:
         entry, size, way = kernel.single_entry, kernel.single_scratch, "share_single"
-    _fill(words, kernel, entry, samples, piece, plan.threads > 1)
+    team = current_team()
+    _fill(words, kernel, entry, samples, piece, team.bell_address if plan.threads > 1 else None)
     caller = threading.get_ident()
 
     def work(owners: Any = owners) -> None:  # a thread that is still working holds them, whatever becomes of the call
@@ -73,13 +74,15 @@ def run_job(kernel: Kernel, plan: Plan, words: ctypes.Array[ctypes.c_int64], sam
             give_back(scratch)
 
     wait = finish()
-    run_shared(work, plan.threads, wait and (lambda: wait(ctypes.addressof(words))))
+    if not team.run(work, plan.threads, wait and (lambda: wait(ctypes.addressof(words)))):
+        _fill(words, kernel, entry, samples, piece)  # forked meanwhile: all again, alone
+        work()
 
 
 def _fill(
-    words: ctypes.Array[ctypes.c_int64], kernel: Kernel, entry: int, samples: int, piece: int, shared: bool
+    words: ctypes.Array[ctypes.c_int64], kernel: Kernel, entry: int, samples: int, piece: int, bell: int | None = None
 ) -> None:
-    """Set the words before the rows; helpers are told when the work begins if it is shared with them."""
+    """Set the words before the rows; helpers are told when the work begins if it is shared with them, by their bell."""
     values = {
         "entry": entry,
         "context": kernel.context_address,
@@ -91,7 +94,7 @@ def _fill(
         "bytes": kernel.dtype.itemsize,
         "widths": kernel.widths_address,
         "done": 0,
-        "bell": bell_address() if shared else ctypes.addressof(words) + 8 * JOB.index("unheard"),
+        "bell": bell or ctypes.addressof(words) + 8 * JOB.index("unheard"),
         "unheard": 0,
     }
     words[: len(JOB)] = [values[word] for word in JOB]

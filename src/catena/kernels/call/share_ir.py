@@ -20,7 +20,7 @@ JOB = (
     "bytes",  # of an element
     "widths",  # address of the widths of the output rows
     "done",  # how many samples are computed
-    "bell",  # address of a counter that grows when work on a job begins
+    "bell",  # address of a counter that grows when work on a job begins, below zero in a forked child
     "unheard",  # a bell that nobody listens to
 )
 """The first words of a job, in order."""
@@ -128,16 +128,21 @@ end:
   ret void
 }}
 
-; wait until all samples are done, which is soon once none is left to take; ``yield`` lets others run
+; wait until all samples are done, which is soon once none is left to take, or until the bell says that this is a forked
+; child, which has no helpers; ``yield`` lets others run
 define dso_local void @finish(ptr %job, ptr %yield) #0 {{
 entry:
 {_at("done", "%done")}
 {_load("samples", "%count", "i64")}
+{_load("bell", "%bell", "ptr")}
   br label %look
 look:
   %so.far = load atomic i64, ptr %done acquire, align 8
   %complete = icmp sge i64 %so.far, %count
-  br i1 %complete, label %end, label %wait
+  %rings = load atomic i64, ptr %bell monotonic, align 8
+  %lost = icmp slt i64 %rings, 0
+  %over = or i1 %complete, %lost
+  br i1 %over, label %end, label %wait
 wait:
   %ignored = call i32 %yield()
   br label %look

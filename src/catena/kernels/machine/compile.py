@@ -6,18 +6,21 @@ outside the object: IR given to this module may not declare any. What a kernel n
 through its table ``@helpers`` (:data:`HELPERS`), which is filled in after loading.
 
 Everything here may be called from any thread. LLVM work is done under one lock, which a fork waits for, so that a
-child never inherits LLVM in the middle of something.
+child never inherits LLVM in the middle of something. Memory is freed when the last owner of the code is deallocated,
+which is later than finalizers and callbacks of weak references run: those may still call it.
 """
 
 from __future__ import annotations
 
 import ctypes
 import functools
+import itertools
 import os
 import sys
 import threading
 import weakref
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -33,6 +36,13 @@ LIBRARY_INTRINSICS = ("mem", "sin", "cos", "tan", "exp", "exp2", "log", "log2", 
 """Intrinsics ``llvm.NAME…`` that LLVM may turn into calls of the C library."""
 
 _lock = threading.RLock()
+_engines: dict[int, Any] = {}
+"""LLVM's owners of code in memory. They have finalizers, so nothing that the collector may finalize may own them."""
+
+_unused: list[int] = []
+"""Keys of engines whose code nobody can call any more."""
+
+_numbers = itertools.count()
 _loaded: weakref.WeakValueDictionary[str, Module] = weakref.WeakValueDictionary()
 
 if hasattr(os, "register_at_fork"):
@@ -47,13 +57,33 @@ class Codegen:
     passes: int = 0
 
 
+class _Claim(int):
+    """The key of an engine, which is closed when this is gone.
+
+    The collector does not know objects without members. So this one goes when what holds it is taken apart, after all
+    finalizers of a cycle, and not before.
+    """
+
+    __slots__ = ()
+
+    def __del__(self, unused: list[int] = _unused, ending: Callable[[], bool] = sys.is_finalizing) -> None:
+        if not ending():  # at the end of the process code may still be called, and the system frees it
+            unused.append(int(self))
+            _close_unused()
+
+
 class Module:
     """Machine code in memory. It stays there as long as this object lives."""
 
     def __init__(self, engine: Any, size: int) -> None:
         self.size = size
-        self._engine = engine
-        weakref.finalize(self, _close, engine).atexit = False
+        number = next(_numbers)
+        _engines[number] = engine
+        self._claim = _Claim(number)
+
+    @property
+    def _engine(self) -> Any:
+        return _engines[self._claim]
 
     def address(self, symbol: str) -> int:
         """Where a function or a constant of the module is."""
@@ -105,12 +135,14 @@ def module_cached(key_parts: tuple[str, ...], make_code: Callable[[], bytes]) ->
 
 def object_code(ir: str, codegen: Codegen | None = None, target: Target | None = None) -> bytes:
     """The machine code of IR text, as an object file. Other targets than this computer's serve for inspection."""
+    _close_unused()
     with _lock:
         return _compile(ir, codegen or Codegen(), target or host())
 
 
 def load(code: bytes) -> Module:
     """Map an object file into memory. It must come from :func:`object_code`: LLVM aborts the process on a bad one."""
+    _close_unused()
     with _lock:
         module = Module(_engine(code), len(code))
         if module.has("helpers"):
@@ -194,6 +226,16 @@ def _helper_addresses() -> tuple[int, ...]:
     return tuple(ctypes.cast(getattr(library, name), ctypes.c_void_p).value or 0 for name in HELPERS)
 
 
-def _close(engine: Any) -> None:
-    with _lock:
-        engine.close()
+def _close_unused() -> None:
+    """Free what nobody can call any more, unless another thread is busy with LLVM: then the next one to come here does.
+
+    This may run wherever the last reference to a module goes, so it must not wait.
+    """
+    if not _lock.acquire(blocking=False):
+        return
+    try:
+        with suppress(IndexError):  # none is left
+            while True:
+                _engines.pop(_unused.pop()).close()
+    finally:
+        _lock.release()

@@ -1,0 +1,111 @@
+"""Machine code is there as long as anybody can call it: in finalizers, callbacks, cycles, threads, at exit."""
+
+from __future__ import annotations
+
+import gc
+import os
+import subprocess
+import sys
+
+import pytest
+
+from catena.kernels.machine import compile as machine
+from catena.kernels.machine.compile import load, object_code
+
+IN_A_FINALIZER = """
+import gc
+import numpy as np
+import catena
+
+class Holder:
+    def __init__(self, robot, batch):
+        self.robot, self.itself = robot, self
+        self.given = [np.full((*batch, n), 0.1) for n in (robot.nq, robot.nv, robot.nv)]
+        self.expected = self.answers()
+
+    def answers(self):
+        q, v, tau = self.given
+        M = self.robot.mass_matrix(q)
+        return [self.robot.forward_dynamics(q, v, tau), M.solve(tau), M.times(v, out=np.empty(v.shape))]
+
+    def __del__(self):
+        same = zip(self.answers(), self.expected, strict=True)
+        print("same" if all(np.array_equal(x, y) for x, y in same) else "different", flush=True)
+
+def dropped(links, batch):
+    Holder(catena.random_tree(links, links), batch)
+    gc.collect()
+
+"""
+
+
+def run(code: str, **environment: str) -> str:
+    """What a program prints; it must end well."""
+    ended = subprocess.run(
+        [sys.executable, "-X", "faulthandler", "-c", IN_A_FINALIZER + code],
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+        env={**os.environ, **environment},
+    )
+    assert (ended.returncode, ended.stderr) == (0, "")
+    return ended.stdout
+
+
+@pytest.mark.parametrize("links", [5, 70], ids=["unrolled", "rolled"])
+@pytest.mark.parametrize("allocator", ["", "malloc"])
+def test_a_finalizer_that_the_collector_runs_may_ask_a_robot(links, allocator):
+    code = f"for batch in ((), (5,), (5000,)):\n    dropped({links}, batch)"
+    assert run(code, PYTHONMALLOC=allocator, MALLOC_PERTURB_="2").split() == ["same"] * 3
+
+
+def test_a_finalizer_that_runs_at_exit_may_ask_a_robot():
+    code = "kept = Holder(catena.random_tree(6, 6), (3,))\nkept.itself = None"
+    assert run(code).split() == ["same"]
+
+
+def test_callbacks_of_weak_references_may_ask_a_robot_that_goes_with_them():
+    code = """
+import weakref
+class Thing: pass
+robot, thing = catena.random_tree(5, 5), Thing()
+q = np.zeros(robot.nq)
+robot.placements(q)
+thing.itself = thing
+called = []
+reference = weakref.ref(thing, lambda _, robot=robot: print("same" if len(robot.placements(q)) else "", flush=True))
+del robot, thing
+gc.collect()
+"""
+    assert run(code).split() == ["same"]
+
+
+IDENTITY = "define dso_local double @f(double %x) nounwind { ret double %x }"
+
+
+def test_code_in_a_cycle_is_freed():
+    gc.collect()
+    module = load(object_code(IDENTITY))
+    before = len(machine._engines)
+    cycle = [module]
+    cycle.append(cycle)
+    del module, cycle
+    gc.collect()
+    assert len(machine._engines) == before - 1
+
+
+def test_code_is_freed_later_where_llvm_is_busy(monkeypatch):
+    module = load(object_code(IDENTITY))
+    number = int(module._claim)
+
+    class Busy:
+        def acquire(self, blocking=True):
+            return False
+
+    with monkeypatch.context() as patch:
+        patch.setattr(machine, "_lock", Busy())
+        del module
+    assert number in machine._engines
+    load(object_code(IDENTITY))
+    assert number not in machine._engines
