@@ -124,6 +124,56 @@ def test_rate_of_mass_matrix_minus_twice_coriolis_is_skew(state: Any) -> None:
 
 
 @laws
+@given(states(gravity=False))
+def test_bias_follows_from_the_mass_matrix_by_hamels_equations(state: Any) -> None:
+    """ṗ_i = ½ ∂(vᵀ M v)/∂π_i + p · [v, e_i] without forces, p = M v: whatever the speeds are, rotors included."""
+    robot, q, v, x = state
+    p = ask(robot, MASS_MATRIX, q=q) @ v
+    p_dot = rate(lambda h: ask(robot, MASS_MATRIX, q=robot.integrate(q, h * v)) @ v)
+    slope = rate(lambda h: ask(robot, energy.KINETIC_ENERGY, q=robot.integrate(q, h * x), v=v))
+    found = ask(robot, BIAS, q=q, v=v) @ x
+    close(found, p_dot @ x - slope - p @ commutator(robot, q, v, x), 2e-6, max(1.0, float(np.abs(p).max())))
+
+
+def commutator(robot: catena.Robot, q: Array, v: Array, x: Array) -> Array:
+    """[v, x]: where moving along v, then along x, leads, as seen from where it leads the other way round."""
+
+    def gap(h: float) -> Array:
+        one, other = robot.integrate(robot.integrate(q, [h * v, h * x]), [h * x, h * v])
+        return robot.difference(other, one)
+
+    near, far = [(gap(h) + gap(-h)) / (2 * h * h) for h in (1e-3, 2e-3)]
+    return np.asarray((4 * near - far) / 3)
+
+
+@laws
+@given(st.sampled_from(["planar", "spherical", "free"]), st.integers(0, 2**32 - 1))
+def test_rotors_of_a_joint_on_the_base_move_as_a_body_would(joint_type: str, seed: int) -> None:
+    """Equal armatures of slides are a mass, those of turns moments of inertia, at the link's frame."""
+    rng = np.random.default_rng(seed)
+    robot = catena.random_tree(rng, 1, [joint_type], gravity=(0, 0, 0))
+    tree, turns, mass = robot.tree, rng.uniform(0.5, 1.0, 3), rng.uniform(0.5, 1.0)
+    turns[2] = turns[2] if joint_type != "planar" else 1.0
+    armature = {
+        "planar": [mass, mass, turns[2]],
+        "spherical": turns,
+        "free": [*turns, mass, mass, mass],
+    }[joint_type]
+    Q, mass = tree.joint_rotation[0], mass if joint_type != "spherical" else 0.0
+    total = tree.mass[0] + mass
+    com = tree.mass[0] * tree.com[0] / total
+    point = tree.mass[0] * (tree.com[0] @ tree.com[0] * np.eye(3) - np.outer(tree.com[0], tree.com[0]))
+    inertia = tree.inertia[0] + point + Q @ np.diag(turns) @ Q.T
+    inertia = inertia - total * (com @ com * np.eye(3) - np.outer(com, com))
+    heavier = dataclasses.replace(tree, mass=np.array([total]), com=com[None], inertia=inertia[None])
+    with_rotors = catena.Robot(dataclasses.replace(tree, armature=np.array(armature)))
+    q, (v, tau) = robot.random_configuration(rng), rng.standard_normal((2, robot.nv))
+    expected = ask(catena.Robot(heavier), FORWARD_DYNAMICS["fd3"], q=q, v=v, tau=tau)
+    for method in ("fd1", "fd2", "fd3", "fd4", "two_sweep", "udu", "dense"):
+        close(ask(with_rotors, FORWARD_DYNAMICS[method], q=q, v=v, tau=tau), expected, 1e-10)
+
+
+@laws
 @given(states(base="floating", gravity=False))
 def test_momentum_is_conserved_without_gravity(state: Any) -> None:
     """Whatever the joints do, as long as nobody pushes the floating base."""

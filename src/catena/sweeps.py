@@ -14,8 +14,21 @@ from typing import Any, Protocol
 
 from catena.model.joints import JOINT_TYPES, JointType, Screw
 from catena.model.lowering.lowered import OF_JOINT, Lowered
-from catena.scalars import Scalar, arctan2, sqrt
-from catena.spatial import Axes, Dofs, Mat3, Motion, RigidInertia, ShiftAlong, Sym3, Transform, Turn, TurnAbout, Vec3
+from catena.scalars import Scalar, arctan2, is_zero, sqrt
+from catena.spatial import (
+    Axes,
+    Dofs,
+    Force,
+    Mat3,
+    Motion,
+    RigidInertia,
+    ShiftAlong,
+    Sym3,
+    Transform,
+    Turn,
+    TurnAbout,
+    Vec3,
+)
 
 
 class Link:
@@ -63,12 +76,41 @@ class Link:
         """a(k): the acceleration of the link that is due to velocities alone."""
         return V.cross(H.T @ v) + self.joint_type.axes_rate(q, v)
 
+    def rotor_bias(self, H: Axes, v: Dofs) -> Dofs:
+        """The torques that rotors (armature) need at constant speeds v, because a joint's axes H move with its link.
+
+        The rotors of a joint have the kinetic energy ½ vᵀ A v in its own speeds v, A = diag(armature). Where speeds are
+        rates of coordinates that is all; where they are a motion seen from the link (planar, spherical, free joints),
+        the momenta A v are carried along by that motion.
+        """
+        if self._rotors_at_rest:
+            return Dofs([0] * self.joint_type.nv)
+        return H @ (H.T @ v).cross(_along(H, self.armature * v))
+
+    def rotor_coriolis(self, H: Axes, v: Dofs, x: Dofs) -> Dofs:
+        """The rotors' part of C(q, v) x by Christoffel's symbols: skew in x, and :meth:`rotor_bias` where x = v."""
+        if self._rotors_at_rest:
+            return Dofs([0] * self.joint_type.nv)
+        A, V, X = self.armature, H.T @ v, H.T @ x
+        turned = V.cross(_along(H, A * x)) + X.cross(_along(H, A * v))
+        relative = H @ Force.of(V.cross(X).components)
+        return (A * relative + H @ turned) * Dofs([0.5] * len(A))
+
+    @property
+    def _rotors_at_rest(self) -> bool:
+        return self.joint_type.flat or all(is_zero(x) for x in self.armature)
+
     @property
     def frame(self) -> Transform:
         """From this link's internal frame to the frame the user knows."""
         R = Mat3(*self._get(*[f"F{i}{j}" for i in "xyz" for j in "xyz"]))
         x, y, z = self._get("Fx", "Fy", "Fz")
         return Transform.shift(Vec3(x, y, z)).then(Transform.of(Turn(R)))
+
+
+def _along(H: Axes, momenta: Dofs) -> Force:
+    """The momentum with these parts along the axes, which are unit vectors."""
+    return Force.of((H.T @ momenta).components)
 
 
 class Field(Protocol):

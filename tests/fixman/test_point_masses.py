@@ -197,6 +197,34 @@ def test_polymers_on_a_floating_base(coordinates, rng) -> None:
     assert M.logdet() == pytest.approx(np.linalg.slogdet(M.dense())[1], abs=1e-10)
 
 
+@pytest.mark.parametrize("coordinates", ["torsions", "torsions+angles"])
+@pytest.mark.parametrize("n", [3, 6, 15])
+def test_estimated_errors_of_polymers_are_not_too_small(n, coordinates, rng) -> None:
+    robot = catena.point_mass_chain(np.ones(n), rng.uniform(1, 2, n), 2.0, coordinates=coordinates)
+    robot, rest = robot.with_gravity((0, 0, 0)), np.zeros(robot.nv)
+    for right in (rng.standard_normal(robot.nv), np.eye(robot.nv)[-1], np.ones(robot.nv)):
+        q = robot.random_configuration(rng)
+        solution = catena.fixman.solve_with_error(robot, q, right)
+        with mpmath.workdps(30):
+            known = catena.evaluate(robot, "forward_dynamics", q, rest, right, scalar=mpmath.mpf)
+            true = max(abs(x - y) for x, y in zip(exact(solution.x), known, strict=True)) / max(map(abs, known))
+        assert true / 3 < solution.error < 100 * true + 1e-13
+
+
+def test_a_large_residual_is_not_a_large_error(rng) -> None:
+    """M of a straight chain has entries of size n³: its product with the right x is off by many times b."""
+    n = 100_000
+    robot, q, b = catena.planar_chain(np.ones(n), 1.0), np.zeros(n), rng.integers(-99, 99, n).astype(float)
+    turned = b - np.append(b[1:], 0.0)  # torques on links; all numbers here are integers, so that nothing is rounded
+    links = 2 * turned - np.append(turned[1:], 0.0) - np.append(0.0, turned[:-1])
+    links[0] -= turned[0]  # the base does not move
+    x = links - np.append(0.0, links[:-1])
+    solution = catena.fixman.solve_with_error(robot, q, b)
+    assert np.abs(solution.x - x).max() <= solution.error * np.abs(x).max()
+    assert solution.error < 1e-13
+    assert np.abs(robot.mass_matrix(q) @ np.nextafter(x, np.inf) - b).max() > np.abs(b).max()
+
+
 def branched_polymer() -> catena.Robot:
     """A side chain on the second atom, as in isobutane's torsions."""
     builder = catena.Builder("branched", gravity=(0.0, 0.0, 0.0))

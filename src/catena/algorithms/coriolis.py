@@ -87,7 +87,7 @@ def coriolis_times(links: Links, q: Field, v: Field, x: Field) -> Field:
         A[k] = phi[k].T @ A[k.parent] + _axis_rates(k, V[k], H[k], q[k], v[k]).T @ x[k]
         f[k] = k.M @ A[k] + Turning.of(k.M, V[k]) @ W[k]
     for k in links.tip_to_base():
-        y[k] = H[k] @ f[k]
+        y[k] = H[k] @ f[k] + k.rotor_coriolis(H[k], v[k], x[k])
         f[k.parent] += phi[k] @ f[k]
     return y
 
@@ -105,7 +105,8 @@ def coriolis_matrix(links: Any, q: Field, v: Field) -> list[list[Scalar]]:
     for k in links.tip_to_base():
         for j, (axis, rate) in enumerate(zip(H[k].columns, rates[k].columns, strict=True), k.v_start):
             down, mass, up = M[k] @ rate + B[k] @ axis, M[k] @ axis, B[k].transpose_times(axis)
-            for i, x in enumerate(H[k] @ down, k.v_start):
+            unit = Dofs([int(i == j) for i in range(k.v_start, k.v_start + len(H[k].columns))])
+            for i, x in enumerate(H[k] @ down + k.rotor_coriolis(H[k], v[k], unit), k.v_start):
                 C[i][j] = x
             link = k
             while link.parent is not links.base:

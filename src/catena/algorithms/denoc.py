@@ -26,7 +26,7 @@ def inverse_dynamics(links: Links, q: Field, v: Field, a: Field, f_ext: Field | 
         if f_ext is not None:
             w[i] = w[i] - i.frame @ f_ext[i]
     for i in links.tip_to_base():
-        tau[i] = pt[i] @ w[i] + i.armature * a[i]  # T_dᵀ
+        tau[i] = pt[i] @ w[i] + i.armature * a[i] + i.rotor_bias(pt[i], v[i])  # T_dᵀ
         w[i.parent] += Bt[i] @ w[i]  # T_lᵀ
     return tau
 

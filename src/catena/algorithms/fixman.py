@@ -86,7 +86,7 @@ def reactions(links: Links, q: Field, v: Field, tau: Field, f_ext: Field | None 
     Wrenches are on the link, at its own frame and in its axes (the user's). Three sweeps, O(n).
     """
     (seen,) = links.fields("seen")
-    x, wrench = joined(links, _in_motion(links, q, v, f_ext), tau)
+    x, wrench = joined(links, *_in_motion(links, q, v, tau, f_ext))
     for k in links.base_to_tip():
         seen[k] = k.frame.inv @ wrench[k]
     return x, seen
@@ -94,7 +94,7 @@ def reactions(links: Links, q: Field, v: Field, tau: Field, f_ext: Field | None 
 
 def forward_dynamics(links: Links, q: Field, v: Field, tau: Field, f_ext: Field | None = None) -> Field:
     """Joint accelerations alone."""
-    return joined(links, _in_motion(links, q, v, f_ext), tau)[0]
+    return joined(links, *_in_motion(links, q, v, tau, f_ext))[0]
 
 
 def solve(links: Links, q: Field, b: Field) -> Field:
@@ -107,9 +107,12 @@ def solve(links: Links, q: Field, b: Field) -> Field:
     return joined(links, cut, b)[0]
 
 
-def _in_motion(links: Links, q: Field, v: Field, f_ext: Field | None) -> Cut:
-    """The links cut loose, each with the load that its velocity makes and the one from outside."""
-    cut, (V,) = Cut.of(links, links.gravity), links.fields("V")
+def _in_motion(links: Links, q: Field, v: Field, tau: Field, f_ext: Field | None) -> tuple[Cut, Field]:
+    """The links cut loose, each with the load that its velocity makes and the one from outside, and what drives them.
+
+    That is tau less the torques that rotors need by velocities alone.
+    """
+    cut, (V, left) = Cut.of(links, links.gravity), links.fields("V left")
     V[links.base] = Motion.zero()
     for k in links.base_to_tip():
         cut.phi[k], cut.H[k] = k.joint(q[k])
@@ -119,7 +122,8 @@ def _in_motion(links: Links, q: Field, v: Field, f_ext: Field | None) -> Cut:
         if f_ext is not None:
             load = load + k.frame @ f_ext[k]
         cut.loosen(k, load)
-    return cut
+        left[k] = tau[k] - k.rotor_bias(cut.H[k], v[k])
+    return cut, left
 
 
 def joined(links: Links, cut: Cut, b: Field) -> tuple[Field, Field]:

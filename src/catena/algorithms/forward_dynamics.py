@@ -56,7 +56,7 @@ def _bias_free(links: Links, q: Field, v: Field, tau: Field, f_ext: Field | None
         if f_ext is not None:
             f[k] = f[k] - k.frame @ f_ext[k]
     for k in links.tip_to_base():
-        T[k] = tau[k] - H[k] @ f[k]
+        T[k] = tau[k] - H[k] @ f[k] - k.rotor_bias(H[k], v[k])
         f[k.parent] += phi[k] @ f[k]
     return phi, H, zeta, T
 
@@ -90,7 +90,7 @@ def fd3(links: Links, q: Field, v: Field, tau: Field, f_ext: Field | None = None
             z[k] = z[k] - k.frame @ f_ext[k]
     for k in links.tip_to_base():
         D, G[k], P_plus = free_joint(P[k], H[k], k.armature)  # (4.6), (5.12), (4.5)
-        eps, z_plus = filtered(z[k], tau[k], H[k], G[k])  # (5.9)
+        eps, z_plus = filtered(z[k], tau[k] - k.rotor_bias(H[k], v[k]), H[k], G[k])  # (5.9)
         nu[k] = D.inv @ eps
         P[k.parent] += phi[k].congruence(P_plus)
         z[k.parent] += phi[k] @ z_plus  # ψ z + L T
@@ -112,7 +112,7 @@ def fd4(links: Links, q: Field, v: Field, tau: Field, f_ext: Field | None = None
             z[k] = z[k] - k.frame @ f_ext[k]
     for k in links.tip_to_base():
         D, G[k], P_plus = free_joint(P[k], H[k], k.armature)  # (4.6), (5.12), (4.5)
-        eps = tau[k] - H[k] @ z[k]  # (5.16)
+        eps = tau[k] - H[k] @ z[k] - k.rotor_bias(H[k], v[k])  # (5.16)
         nu[k] = D.inv @ eps
         P[k.parent] += phi[k].congruence(P_plus)
         z[k.parent] += phi[k] @ (z[k] + P_plus @ a[k] + G[k] @ eps)  # (5.15)

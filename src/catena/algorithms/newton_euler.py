@@ -28,7 +28,7 @@ def inverse_dynamics(links: Links, q: Field, v: Field, vdot: Field, f_ext: Field
         if f_ext is not None:
             f[k] = f[k] - k.frame @ f_ext[k]  # (2.8), on any link
     for k in links.tip_to_base():
-        tau[k] = H[k] @ f[k] + k.armature * vdot[k]  # (2.13)
+        tau[k] = H[k] @ f[k] + k.armature * vdot[k] + k.rotor_bias(H[k], v[k])  # (2.13)
         f[k.parent] += phi[k] @ f[k]  # (2.11), (2.12)
     return tau
 
@@ -57,7 +57,7 @@ def recursive_spatial_dynamics(
         velocity[k] = k.frame.T @ V[k]
         acceleration[k] = of_frame(k, V[k], alpha[k] + g[k])
     for k in links.tip_to_base():
-        tau[k] = H[k] @ f[k] + k.armature * vdot[k]  # (2.30)
+        tau[k] = H[k] @ f[k] + k.armature * vdot[k] + k.rotor_bias(H[k], v[k])  # (2.30)
         force[k] = k.frame.inv @ f[k]
         f[k.parent] += phi[k] @ f[k]
     return tau, velocity, acceleration, force
@@ -85,7 +85,7 @@ def bias(links: Links, q: Field, v: Field, f_ext: Field | None = None) -> Field:
         if f_ext is not None:
             f[k] = f[k] - k.frame @ f_ext[k]
     for k in links.tip_to_base():
-        tau[k] = H[k] @ f[k]
+        tau[k] = H[k] @ f[k] + k.rotor_bias(H[k], v[k])
         f[k.parent] += phi[k] @ f[k]
     return tau
 

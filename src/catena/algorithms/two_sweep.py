@@ -37,7 +37,7 @@ def two_sweep(links: Links, q: Field, v: Field, tau: Field, f_ext: Field | None 
         P[k.parent] += phi[k].congruence(P_plus)
         seen = z[k].shifted(own.angular).turned(phi[k])  # z(k), given ω(k+1)
         a = Quadratic.of(_bias_acceleration(k, phi[k], own, q[k], v[k]))
-        eps[k] = Quadratic.constant(tau[k]) - seen.under(H[k])  # (5.16)
+        eps[k] = Quadratic.constant(tau[k] - k.rotor_bias(H[k], v[k])) - seen.under(H[k])  # (5.16)
         z[k.parent] += (seen + a.under(P_plus) + eps[k].under(G[k])).under(phi[k])
     for k in links.base_to_tip():
         own, w = H[k].T @ v[k], omega[k.parent]

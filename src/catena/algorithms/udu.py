@@ -31,7 +31,7 @@ def forward_dynamics(links: Links, q: Field, v: Field, tau: Field, f_ext: Field 
     The bias torques come from the Newton-Euler equations with θ̈ = 0 (see errata). Their wrenches go towards the base
     exactly as η̃ does, so the two travel as one.
     """
-    Bt, pt, t, M, eta = links.fields("Bt pt t M eta")
+    Bt, pt, t, M, eta, left = links.fields("Bt pt t M eta left")
     t[links.base] = at_rest(links)
     for i in links.base_to_tip():
         Bt[i], pt[i] = i.joint(q[i])
@@ -40,7 +40,8 @@ def forward_dynamics(links: Links, q: Field, v: Field, tau: Field, f_ext: Field 
         M[i], eta[i] = i.M.articulated, t[i].wrench(i.M)
         if f_ext is not None:
             eta[i] = eta[i] - i.frame @ f_ext[i]
-    return _eliminated(links, Bt, pt, M, eta, tau)
+        left[i] = tau[i] - i.rotor_bias(pt[i], v[i])
+    return _eliminated(links, Bt, pt, M, eta, left)
 
 
 def solve(links: Links, q: Field, x: Field) -> Field:

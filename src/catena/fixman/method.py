@@ -15,6 +15,7 @@ import numpy.typing as npt
 from catena.algorithms import determinant, fixman, fixman_determinant, innovations, point_mass
 from catena.errors import PrecisionWarning, warn
 from catena.fixman.point_mass_form import Polymer, is_planar, is_polymer
+from catena.fixman.rounding import rounding
 from catena.functions.catalogue import BIAS, MASS_MATRIX_TIMES
 from catena.functions.function import Function, by_recipe
 from catena.functions.recipes import Ask
@@ -30,9 +31,6 @@ LONG = 200
 
 TRUSTED = 1e-9
 """Relative errors above this are warned of."""
-
-_ROUNDINGS = 16
-"""No result of many operations is claimed to be more exact than this many units in the last place."""
 
 
 class Form(NamedTuple):
@@ -101,7 +99,7 @@ def _of_polymer(polymer: Polymer) -> Form:
         return solve(ask, q, np.asarray(tau) - ask(BIAS, q, v, *f_ext))
 
     def solve(ask: Ask, q: Array, b: Array) -> Array:
-        x, error = _polymer_solved(polymer, q, b)
+        x, error = _polymer_solved(polymer, ask, q, b)
         _warn_if_bad("the solution", error, ask)
         return x
 
@@ -139,7 +137,7 @@ def solve_with_error(robot: Robot, q: npt.ArrayLike, b: npt.ArrayLike) -> Soluti
         return robot._compiled.kernel(function)(*arrays)
 
     if isinstance(form, Polymer):
-        x, error = _polymer_solved(form, q, right)
+        x, error = _polymer_solved(form, ask, q, right)
         value: Any = _polymer_log_determinant(form, q)
     else:
         x, error = _solved(form, ask, q, right)
@@ -156,12 +154,16 @@ def _solved(form: Form, ask: Any, q: Array, b: Array) -> tuple[Array, float]:
     """
     x = ask(form.solve, q, b)
     change = ask(form.solve, q, np.asarray(b) - ask(MASS_MATRIX_TIMES, q, x))
-    other = ask(innovations.SOLVE, q, *ask(innovations.FACTOR, q), b)
-    rounding = _ROUNDINGS * float(np.finfo(x.dtype).eps)
-    return x, max(2 * _distance(x, other), 2 * _distance(x + change, x), rounding)
+    return x, max(2 * _distance(x, _otherwise(ask, q, b)), 2 * _distance(x + change, x), rounding(x.dtype))
 
 
-def _polymer_solved(polymer: Polymer, q: Array, b: Array) -> tuple[Array, float]:
+def _otherwise(ask: Any, q: Array, b: Array) -> Array:
+    """M⁻¹ b by the articulated recursion."""
+    return np.asarray(ask(innovations.SOLVE, q, *ask(innovations.FACTOR, q), b))
+
+
+def _polymer_solved(polymer: Polymer, ask: Any, q: Array, b: Array) -> tuple[Array, float]:
+    """M⁻¹ b and its relative error, estimated as in :func:`_solved`; refinement is the blocks' own."""
     q, b = np.asarray(q, dtype=float), np.asarray(b, dtype=float)
     batch = np.broadcast_shapes(q.shape[:-1], b.shape[:-1])
     q, b = np.broadcast_to(q, batch + q.shape[-1:]), np.broadcast_to(b, batch + b.shape[-1:])
@@ -171,7 +173,7 @@ def _polymer_solved(polymer: Polymer, q: Array, b: Array) -> tuple[Array, float]
             continue
         solution = polymer.blocks(q[index]).solve(b[index])
         x[index], error = solution.x, max(error, solution.error)
-    return x, error
+    return x, max(2 * _distance(x, _otherwise(ask, q, b)), error)
 
 
 def _polymer_log_determinant(polymer: Polymer, q: Array) -> Array:

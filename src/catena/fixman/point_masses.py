@@ -16,6 +16,7 @@ import numpy.typing as npt
 from scipy.sparse import csr_matrix, diags
 
 from catena.errors import ShapeError, SingularError
+from catena.fixman.rounding import rounding
 from catena.fixman.sparse_solve import Factored, log_abs_determinant
 from catena.scalars import Scalar
 from catena.spatial import Vec3
@@ -141,8 +142,8 @@ class Blocks:
         better = self._factored.solve(d - self.bb @ e)
         f, change = self.ab @ e, self.ab @ better
         x = c - f - change
-        size = float(np.max(np.abs(x), initial=0.0))
-        error = float(np.max(np.abs(change), initial=0.0)) / size if size else 0.0
+        size = _largest(x)
+        error = max(2 * _largest(change), rounding(float) * max(_largest(c), _largest(f))) / size if size else 0.0
         return Solution(x, -(e + better), error)
 
     def log_determinant(self) -> float:
@@ -190,6 +191,10 @@ def partition(
     everyone = np.arange(len(weights))[None]
     sides = [[Family(side, everyone)] if callable(side) else list(side) for side in (soft, hard)]
     return Partition(sides[0], sides[1], weights, dimension)
+
+
+def _largest(x: Array) -> float:
+    return float(np.max(np.abs(x), initial=0.0))
 
 
 def _stacked(parts: Sequence[csr_matrix], columns: int) -> csr_matrix:

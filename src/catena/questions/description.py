@@ -116,7 +116,10 @@ class Description:
 
     @property
     def armature(self) -> Array:
-        """The inertia of rotors and gears as felt at the joints, (nv,), kg m² or kg; part of the mass matrix."""
+        """The inertia of rotors and gears as felt at the joints, (nv,), kg m² or kg; part of the mass matrix.
+
+        They have the kinetic energy ½ vᵀ diag(armature) v in the joints' own speeds, and the bias that follows from it.
+        """
         return self.tree.armature
 
     def link(self, link: LinkLike) -> LinkView:

@@ -153,7 +153,9 @@ class Dynamics(Answering):
     ) -> Array:
         """The torques that the model's joint damping and dry friction take: damping v + friction sign(v).
 
-        The law has no sticking: at rest friction takes nothing, and at any speed all of it.
+        A joint at rest loses nothing, one that moves at any speed, however small, the whole of its friction: the law
+        jumps at v = 0 and has no sticking, so it never holds a joint still against a torque. Its slope in v is the
+        damping everywhere, at v = 0 too. On spherical, planar and free joints it acts on each of the speeds by itself.
 
         Args:
             v: joint velocities, (..., nv).

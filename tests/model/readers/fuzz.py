@@ -111,6 +111,7 @@ def outcome(source: Any, base: str) -> str:
     """What becomes of a file: "loaded" or the name of the CatenaError. Any other exception, or warning, escapes."""
     with warnings.catch_warnings():
         warnings.simplefilter("error")
+        warnings.simplefilter("ignore", catena.ModelWarning)
         try:
             robot = catena.load(source, base)  # type: ignore[arg-type]
         except catena.CatenaError as error:
