@@ -16,8 +16,8 @@ OF_THE_PACKAGE = {"__version__", "__file__"}  # what a part may ask of the packa
 # inside a folder that is named here, as "functions.catalogue" is. The dots are the parts that answer a robot's
 # questions, which are not listed: they may also import each other, as long as that goes one way.
 LAYERS = [
-    {"errors", "later", "trace", "version"},
-    {"scalars"},
+    {"errors", "trace", "version"},
+    {"later", "scalars"},
     {"spatial"},
     {"functions.function", "model", "robots"},
     {"sweeps"},
