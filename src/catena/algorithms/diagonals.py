@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from catena.algorithms.innovations import factor
+from catena.algorithms.operational_space import mobilities
 from catena.functions.function import Function
 from catena.spatial import Dofs, small
-from catena.spatial.mobility import Mobility
 from catena.sweeps import Field, Links
 
 
@@ -23,15 +22,10 @@ def diagonal(links: Links, q: Field) -> Field:
 
 def inverse_diagonal(links: Links, q: Field) -> Field:
     """The diagonal of M(q)⁻¹: D⁻¹ + Gᵀ φᵀ Υ φ G, joint by joint, with Υ the mobility of the parent."""
-    G, D = factor(links, q)
-    Upsilon, d = links.fields("Upsilon d")
-    Upsilon[links.base] = Mobility.zero()
-    for k in links.base_to_tip():
-        phi, H = k.joint(q[k])
-        before = Upsilon[k.parent].carried(phi)
-        own = small.inverse(D[k]).lower
-        d[k] = Dofs([(before @ g).dot(g) + own[i][i] for i, g in enumerate(G[k].columns)])
-        Upsilon[k] = before.through(H, G[k], D[k])
+    (d,) = links.fields("d")
+    for k, before, _, G, D in mobilities(links, q):
+        own = small.inverse(D).lower
+        d[k] = Dofs([(before @ g).dot(g) + own[i][i] for i, g in enumerate(G.columns)])
     return d
 
 

@@ -16,7 +16,7 @@ in which Υ(k) is Ω of link k.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from catena.algorithms.frames import Place
@@ -80,15 +80,23 @@ def response(links: Links, q: Field, G: Field, D: Field, f: Field) -> tuple[Fiel
     return vdot, alpha
 
 
-def link_mobilities(links: Links, q: Field) -> Field:
-    """Ω = J M⁻¹ Jᵀ of every link, in its own frame: six rows of six."""
+def mobilities(links: Links, q: Field) -> Iterator[tuple[Any, Mobility, Mobility, Any, Any]]:
+    """A sweep that finds Υ, in link frames before and behind each joint: k, φᵀ Υ(k+1) φ, Υ(k), G(k) and D(k)."""
     G, D = factor(links, q)
-    Upsilon, rows = links.fields("Upsilon rows")
+    (Upsilon,) = links.fields("Upsilon")
     Upsilon[links.base] = Mobility.zero()
     for k in links.base_to_tip():
         phi, H = k.joint(q[k])
-        Upsilon[k] = Upsilon[k.parent].carried(phi).through(H, G[k], D[k])
-        Omega = Upsilon[k].carried(k.frame)
+        before = Upsilon[k.parent].carried(phi)
+        Upsilon[k] = before.through(H, G[k], D[k])
+        yield k, before, Upsilon[k], G[k], D[k]
+
+
+def link_mobilities(links: Links, q: Field) -> Field:
+    """Ω = J M⁻¹ Jᵀ of every link, in its own frame: six rows of six."""
+    (rows,) = links.fields("rows")
+    for k, _, Upsilon, _, _ in mobilities(links, q):
+        Omega = Upsilon.carried(k.frame)
         columns = [(Omega @ Force.of([int(i == j) for i in range(6)])).components for j in range(6)]
         rows[k] = [list(row) for row in zip(*columns, strict=True)]
     return rows

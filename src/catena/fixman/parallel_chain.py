@@ -70,10 +70,7 @@ class _Chain:
     @classmethod
     def of(cls, robot: Robot) -> _Chain:
         """The chain of a robot, looked at once."""
-        known: _Chain | None = robot.__dict__.get("_chain_in_pieces")
-        if known is None:
-            known = robot.__dict__["_chain_in_pieces"] = cls(robot)
-        return known
+        return robot._compiled.once("chain in pieces", lambda: cls(robot))
 
     def solve(self, q: Array, b: Array, pieces: int | None) -> Array:
         """M⁻¹ b: gather in every piece, couple the pieces, finish every piece."""

@@ -46,7 +46,7 @@ def function_of(robot: Robot, question: str, links: Names, frame: str = "link", 
 
 
 @dataclass(frozen=True)
-class Question:
+class FrameQuestion:
     """How a question about m frames is answered, in unrolled and in rolled kernels.
 
     In the kinds of arrays, m stands for the number of frames and w for the six numbers of each. `check` refuses frames
@@ -60,7 +60,7 @@ class Question:
     check: Callable[[Robot, Sequence[str]], None] | None = None
 
 
-def _made(robot: Robot, asked: Question, question: str, links: Names, frame: str, points: bool) -> Function:
+def _made(robot: Robot, asked: FrameQuestion, question: str, links: Names, frame: str, points: bool) -> Function:
     names = (links,) if isinstance(links, str) else links
     found = [robot.frame(name) for name in names]
     if asked.check is not None:
@@ -87,7 +87,7 @@ def _place(at: Frame, frame: str) -> Place:
     return Place(at.link, stages, frame)
 
 
-def _recipe(asked: Question, carried: Carried, alone: bool) -> Recipe:
+def _recipe(asked: FrameQuestion, carried: Carried, alone: bool) -> Recipe:
     if not alone:
         return partial(asked.recipe, carried)
 
@@ -130,31 +130,31 @@ def _check_moving(robot: Robot, names: Sequence[str], invertible: bool = False) 
 _check_invertible = partial(_check_moving, invertible=True)
 
 QUESTIONS = {
-    "placement": Question(frames.placements, Carried.placement, {"rotation": "dense:3,3", "position": "dense:3"}),
-    "placements": Question(
+    "placement": FrameQuestion(frames.placements, Carried.placement, {"rotation": "dense:3,3", "position": "dense:3"}),
+    "placements": FrameQuestion(
         frames.placements, Carried.placements, {"rotation": "dense:{m},3,3", "position": "dense:{m},3"}
     ),
-    "jacobian": Question(frames.jacobian, Carried.jacobian, {"J": "dense:{w},nv"}),
-    "jacobian_times": Question(frames.jacobian_times, Carried.jacobian_times, {"V": "dense:{w}"}, {"x": "v"}),
-    "jacobian_dot_times": Question(
+    "jacobian": FrameQuestion(frames.jacobian, Carried.jacobian, {"J": "dense:{w},nv"}),
+    "jacobian_times": FrameQuestion(frames.jacobian_times, Carried.jacobian_times, {"V": "dense:{w}"}, {"x": "v"}),
+    "jacobian_dot_times": FrameQuestion(
         frames.jacobian_dot_times, Carried.jacobian_dot_times, {"A": "dense:{w}"}, {"v": "v"}
     ),
-    "jacobian_transpose_times": Question(
+    "jacobian_transpose_times": FrameQuestion(
         frames.jacobian_transpose_times, Carried.jacobian_transpose_times, {"tau": "dense:nv"}, {"f": "robot:{w}"}
     ),
-    "operational_inertia": Question(
+    "operational_inertia": FrameQuestion(
         _at_points(operational_space.operational_inertia),
         Carried.operational_inertia,
         {"inertia": "dense:{w},{w}", "inverse": "dense:{w},{w}"},
         check=_check_invertible,
     ),
-    "operational_mobility": Question(
+    "operational_mobility": FrameQuestion(
         _at_points(operational_space.mobility),
         Carried.operational_mobility,
         {"inverse": "dense:{w},{w}"},
         check=_check_moving,
     ),
-    "dynamically_consistent_inverse": Question(
+    "dynamically_consistent_inverse": FrameQuestion(
         _at_points(operational_space.consistent_inverse),
         Carried.dynamically_consistent_inverse,
         {"inverse": "dense:nv,{w}"},
