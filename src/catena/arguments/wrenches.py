@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from catena.algorithms.wrenches import CARRIED_WRENCH
 from catena.arguments.arrays import Port, Signature
-from catena.kernels.call.books import Made, wrench_table
+from catena.kernels.call.books import Made
 from catena.kernels.call.words import MAX_KEYS
 
 if TYPE_CHECKING:
@@ -46,6 +46,8 @@ def wrenches(robot: Robot, f_ext: npt.ArrayLike | Mapping[Any, npt.ArrayLike], q
 
 def frames_of(robot: Robot, links: tuple[Any, ...], dtype: np.dtype[Any]) -> Made | None:
     """The table from which machine code carries wrenches on these links and frames; None if Python has to do it."""
+    from catena.kernels.call.procedures import wrench_table  # brings in much
+
     if len(links) > MAX_KEYS or robot.tree.n > MOST_LINKS or not links:
         return None
     frames = [robot.frame(link) for link in links]

@@ -26,8 +26,6 @@ from catena.arguments.wrenches import frames_of, wrenches
 from catena.errors import ShapeError
 from catena.functions.function import Function
 from catena.functions.store import Compiled
-from catena.kernels.call.books import recipe
-from catena.kernels.call.kernel import Kernel
 from catena.kernels.call.words import MAPPED, OWN, Given, Role
 from catena.later import reading_files
 
@@ -223,6 +221,9 @@ class Declared:
         self, asked: Answering, keys: Sequence[Any], values: Sequence[Any], mapped: set[str], found: Answer
     ) -> None:
         """Tell the emitted call, if this is something that it can do."""
+        from catena.kernels.call.kernel import Kernel  # these two bring in much, and `import catena` should not
+        from catena.kernels.call.procedures import recipe
+
         if self.number < 0 or not isinstance(found.kernel, Kernel):
             return
         table = None

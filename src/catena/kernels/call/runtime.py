@@ -22,7 +22,7 @@ from catena.kernels.call.plain_ir import plain_ir
 from catena.kernels.call.run_ir import run_ir
 from catena.kernels.call.share_ir import SHARE_IR
 from catena.kernels.call.wrenches_ir import wrenches_ir
-from catena.kernels.machine.compile import Codegen, Module, compile_cached
+from catena.kernels.machine.compile import Module, compile_cached
 
 Share = Callable[[int, int], None]
 
@@ -34,7 +34,7 @@ LISTENING = 200
 def runtime_module() -> Module:
     """The shared machine code."""
     text = runtime_ir()
-    return compile_cached(("runtime", text), lambda: text, Codegen(opt=2, passes=2))
+    return compile_cached(("runtime", text), lambda: text)  # passes over the IR would take 0.2 s and gain nothing
 
 
 def runtime_ir() -> str:

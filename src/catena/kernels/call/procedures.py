@@ -1,0 +1,97 @@
+"""How arrays go through a kernel, as tables that the emitted call follows: procedures, and wrenches on frames.
+
+The tables are laid out as :mod:`catena.kernels.call.words` says.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from catena.kernels.call.books import Made
+from catena.kernels.call.job import SHARED_WORK, large_job
+from catena.kernels.call.kernel import Kernel
+from catena.kernels.call.layout import python_api
+from catena.kernels.call.results import LARGE, new_result
+from catena.kernels.call.scratch import ALIGNMENT
+from catena.kernels.call.words import MAX_DIMENSIONS, PORT_WORDS, Frame, Port, Recipe, Wrenches
+
+MAX_SCRATCH = 2**20
+"""Kernels that compute in more bytes than this take so long that the call doesn't matter."""
+
+
+def recipe(
+    kernel: Kernel,
+    sources: Sequence[int],
+    wrapper: type = tuple,
+    maker: Callable[[Any], None] | None = None,
+    wrenches: Made | None = None,
+) -> Made | None:
+    """The recipe that runs a kernel with inputs from these sources; None where that takes Python.
+
+    ``wrapper`` is the class of several results. ``maker(self)`` makes arrays of self's own that are missing.
+    """
+    ports = (*kernel.inputs, *kernel.outputs)
+    deepest = max((p.rank for p in ports), default=0)
+    largest = max(kernel.single_scratch, kernel.batch_scratch)
+    if python_api() is None or largest > MAX_SCRATCH or deepest > MAX_DIMENSIONS:
+        return None
+    memory = np.empty(largest + ALIGNMENT, dtype=np.uint8)
+    large, fresh = large_job(kernel), _fresh(kernel)
+    words = np.zeros(Recipe.SIZE + PORT_WORDS * len(ports), dtype=np.int64)
+    widest = max(p.width for p in kernel.outputs) * kernel.dtype.itemsize
+    values = {
+        Recipe.DTYPE: id(kernel.dtype),
+        Recipe.ITEM_BYTES: kernel.dtype.itemsize,
+        Recipe.INPUTS: len(kernel.inputs),
+        Recipe.OUTPUTS: len(kernel.outputs),
+        Recipe.SINGLE: kernel.single_entry,
+        Recipe.BATCH: kernel.batch_entry,
+        Recipe.CONTEXT: kernel.context_address,
+        Recipe.SCRATCH: aligned(memory),
+        Recipe.FEW: SHARED_WORK * kernel.lanes // max(1, kernel.operations),
+        Recipe.LARGE: id(large),
+        Recipe.POOLED: max(1, LARGE // max(1, widest)),
+        Recipe.FRESH: id(fresh),
+        Recipe.WRAPPER: id(wrapper),
+        Recipe.MAKER: 0 if maker is None else id(maker),
+        Recipe.WRENCHES: 0 if wrenches is None else wrenches.address,
+    }
+    for word, value in values.items():
+        words[word] = value
+    rows = words[Recipe.SIZE :].reshape(-1, PORT_WORDS)
+    for port, source, row in zip(ports, (*sources, *[0] * len(kernel.outputs)), rows, strict=True):
+        row[[Port.SOURCE, Port.RANK, Port.WIDTH]] = source, len(port.shape), port.width
+        row[Port.DIMENSIONS : Port.DIMENSIONS + len(port.shape)] = port.shape
+    return Made(words, (kernel, memory, large, fresh, wrapper, maker, wrenches))
+
+
+def aligned(memory: np.ndarray) -> int:
+    """The first address in a block at which scratch may start."""
+    start = int(memory.ctypes.data)
+    return start + -start % ALIGNMENT
+
+
+def _fresh(kernel: Kernel) -> Callable[[int, int], np.ndarray]:
+    def fresh(output: int, samples: int) -> np.ndarray:
+        return new_result((samples, *kernel.outputs[output].shape), kernel.dtype)
+
+    return fresh
+
+
+def wrench_table(carry: Kernel, links: Sequence[int], places: np.ndarray, count: int) -> Made:
+    """The table for wrenches on frames that sit on these links (-1: the base), of ``count`` links in all.
+
+    ``places`` has twelve numbers for each frame, its rotation and its origin; ``carry`` is the kernel that takes them
+    and a wrench on the frame, and gives the wrench on the link.
+    """
+    total, places = np.zeros((count, 6), carry.dtype), np.ascontiguousarray(places, carry.dtype)
+    memory = np.empty(carry.single_scratch + ALIGNMENT, dtype=np.uint8)
+    words = np.zeros(Wrenches.SIZE + Frame.SIZE * len(links), dtype=np.int64)
+    words[: Wrenches.SIZE] = total.ctypes.data, carry.single_entry, carry.context_address, aligned(memory)
+    for i, (row, link) in enumerate(zip(words[Wrenches.SIZE :].reshape(-1, Frame.SIZE), links, strict=True)):
+        row[Frame.ROW] = total[link].ctypes.data if link >= 0 else 0
+        row[Frame.PLACE] = places[i].ctypes.data
+    return Made(words, (carry, total, places, memory))
