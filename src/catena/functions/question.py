@@ -137,7 +137,7 @@ class Declared:
         """The answer for values of all parameters, in order."""
         keys = [self._key(*each) for each in zip(self.roles, values, self.defaults, strict=True)]
         try:
-            known = (self.number, *[_hashable(key) for key in keys])
+            known = (self, *[_hashable(key) for key in keys])
             found = asked._compiled.once(known, lambda: self._resolve(asked, keys, values))
         except TypeError:  # an option that cannot be looked up is refused by name
             found = self._resolve(asked, keys, values)
@@ -289,12 +289,14 @@ def install_later(owner: type, name: str, declared: Declared) -> None:
 def install() -> None:
     """Put the emitted call in front of every question declared so far."""
     global _installed
-    from catena.kernels.call.emitted import emitted_question, question_table
+    from catena.kernels.call.emitted import emitted_question, question_table, room_for_another
     from catena.kernels.call.layout import python_api
 
     _installed = True
     while _declared and python_api() is not None:
         owner, name, declared = _declared.pop()
+        if not room_for_another():
+            continue  # Python answers it
         declared.number, table = question_table(
             owner, declared.general, declared.names, declared.roles, declared.defaults, declared.positional
         )
