@@ -53,6 +53,7 @@ class Composed:
         """The result, or a tuple of results: new arrays, or those given as ``out``, which may overlap the arguments."""
         given, batch = self.signature.arguments(arrays)
         results = self.compute(given, self.signature.wanted(out, batch), batch, keep=out is not None)
+        results = self.signature.given_back(out, results)
         return results[0] if len(results) == 1 else tuple(results)
 
     def compute(

@@ -153,6 +153,7 @@ class Declared:
             raise ShapeError("; ".join((str(error), *hints))) from None
         out = by_name.get("out")
         results = found.kernel.compute(given, found.signature.wanted(out, batch), batch, keep=out is not None)
+        results = found.signature.given_back(out, results)
         if len(results) == 1:
             return results[0]
         return tuple(results) if found.wrapper is None else found.wrapper(*results)
@@ -289,7 +290,9 @@ def install() -> None:
     _installed = True
     while _declared and python_api() is not None:
         owner, name, declared = _declared.pop()
-        declared.number, table = question_table(
+        found = question_table(
             owner, declared.general, declared.names, declared.roles, declared.defaults, declared.positional
         )
-        setattr(owner, name, emitted_question(declared.general, table))
+        if found is not None:
+            declared.number, table = found
+            setattr(owner, name, emitted_question(declared.general, table))
