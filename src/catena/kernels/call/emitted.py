@@ -21,7 +21,7 @@ from catena.kernels.call.answer_ir import TABLE
 from catena.kernels.call.api import API
 from catena.kernels.call.layout import python_api
 from catena.kernels.call.runtime import runtime_module
-from catena.kernels.call.words import Parameter, Question, Role
+from catena.kernels.call.words import MAX_PARAMETERS, QUESTIONS, Parameter, Question, Role
 
 _VECTORCALL, _DICT, _SIZE = 16, 24, TABLE + 8
 _HAVE_VECTORCALL, _METHOD_DESCRIPTOR, _VERSION_TAG = 1 << 11, 1 << 17, 1 << 18
@@ -106,9 +106,14 @@ def question_table(
     roles: Sequence[Role],
     defaults: Sequence[Any],
     positional: int,
-) -> tuple[int, np.ndarray]:
-    """The number of a new question, and its table; a parameter without a default has ``inspect.Parameter.empty``."""
+) -> tuple[int, np.ndarray] | None:
+    """The number of a new question, and its table; None if there is no room for it.
+
+    A parameter without a default has ``inspect.Parameter.empty``.
+    """
     number = next(_numbers)
+    if number >= QUESTIONS or len(names) > MAX_PARAMETERS:
+        return None
     words = np.zeros(Question.SIZE + Parameter.SIZE * len(names), dtype=np.int64)
     words[: Question.SIZE] = id(general), number, id(owner), len(names), positional
     rows = words[Question.SIZE :].reshape(-1, Parameter.SIZE)

@@ -82,9 +82,10 @@ class _Lent(np.ndarray):
 
     __slots__ = ()
 
-    def __del__(self, spare: _Spare = _spare) -> None:
+    def __del__(self, spare: _Spare = _spare, kind: type[_Block] = _Block) -> None:
         block: Any = self.base
-        spare.put(block)
+        if isinstance(block, kind):  # otherwise this is a view or a copy of an owner, which somebody made
+            spare.put(block)
 
 
 def new_result(shape: tuple[int, ...], dtype: np.dtype[Any]) -> np.ndarray:

@@ -43,8 +43,9 @@ def give_back(scratch: Scratch) -> None:
 
 def release_large() -> None:
     """Free the large blocks that are not in use."""
-    for size in [size for size in _spare if size >= LARGE]:
-        _spare.pop(size, None)
+    for size in tuple(_spare):  # in one step: others may come in between
+        if size >= LARGE:
+            _spare.pop(size, None)
 
 
 def release_scratch() -> None:
