@@ -145,7 +145,7 @@ class Declared:
         if any(asked._own[place] is None for place in found.own):
             asked._make_own()
         by_name = dict(zip(self.names, values, strict=True))
-        arrays = [asked._own[x] if isinstance(x, int) else self._array(asked, by_name[x]) for x in found.sources]
+        arrays = [asked._own[x] if isinstance(x, int) else self._array(asked, x, by_name[x]) for x in found.sources]
         try:
             given, batch = found.signature.arguments(arrays)
         except ShapeError as error:
@@ -158,8 +158,9 @@ class Declared:
             return results[0]
         return tuple(results) if found.wrapper is None else found.wrapper(*results)
 
-    def _array(self, asked: Any, value: Any) -> Any:
-        return wrenches(asked, value, self.label(asked)) if isinstance(value, Mapping) else value
+    def _array(self, asked: Any, name: str, value: Any) -> Any:
+        by_link = isinstance(value, Mapping) and self.roles[self.names.index(name)] is Role.MAPPING_OR_ARRAY
+        return wrenches(asked, value, self.label(asked)) if by_link else value
 
     def label(self, asked: Answering) -> str:
         """What messages call it."""

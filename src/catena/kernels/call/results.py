@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from catena.kernels.call.layout import address
 from catena.kernels.codegen.streaming import OFFSET
 
 LARGE = 2**17
@@ -111,6 +112,6 @@ def _rounded(size: int) -> int:
 def _new_block(size: int) -> _Block:
     """A block that starts where results should."""
     memory = _Block((size + LINE,), np.uint8)
-    start = (OFFSET - int(memory.ctypes.data)) % LINE
+    start = (OFFSET - address(memory)) % LINE
     block: _Block = memory[start : start + size]
     return block
