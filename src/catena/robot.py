@@ -15,6 +15,7 @@ from catena.functions.store import Compiled
 from catena.model import checks, edit
 from catena.model.merge import compose
 from catena.model.parts import JointPart
+from catena.model.sound import check_sound
 from catena.model.tree import Frame, Tree
 from catena.operators.asking import HasOperators
 from catena.questions.configurations import ConfigurationSpace
@@ -43,6 +44,7 @@ class Robot(Description, ConfigurationSpace, Dynamics, Operational, Energies, Li
     def __init__(self, tree: Tree) -> None:
         if not isinstance(tree, Tree):
             raise ModelError(f"a Robot is made from a Tree, not from a {type(tree).__name__}; see catena.Builder")
+        check_sound(tree)
         engine.prepare()
         self.__dict__["tree"] = tree
         object.__setattr__(self, "_compiled", Compiled(tree))

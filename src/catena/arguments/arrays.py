@@ -76,6 +76,11 @@ class Signature(NamedTuple):
                 raise ShapeError(f"{self.question}: the arrays in out for {name} and {other} overlap; give two apart")
         return arrays
 
+    def given_back(self, out: Any, results: Sequence[Any]) -> list[Any]:
+        """The results, as the very arrays that were given for them where there are such."""
+        given = out if isinstance(out, tuple) else (out,) * len(results)
+        return [r if o is None else o for r, o in zip(results, given, strict=True)]
+
 
 def as_array(value: Any, port: Port, function: str, most_leading: int = MOST_LEADING) -> np.ndarray:
     """The argument as an array of real numbers whose last dimensions are the port's; shared, not copied."""
@@ -110,10 +115,11 @@ def batch_shape(arrays: Sequence[np.ndarray], ports: Sequence[Port], function: s
         raise ShapeError(f"{function}: the leading dimensions of {given} do not broadcast together") from None
 
 
-def check_out(value: Any, port: Port, batch: Shape, dtype: np.dtype[Any], what: str) -> np.ndarray:
-    """An array given to receive a result, `what` in messages."""
-    if not isinstance(value, np.ndarray):
-        raise ShapeError(f"{what} must be a NumPy array, not {type(value).__name__}")
+def check_out(given: Any, port: Port, batch: Shape, dtype: np.dtype[Any], what: str) -> np.ndarray:
+    """An array given to receive a result, `what` in messages; of any class, whatever that says of itself."""
+    if not isinstance(given, np.ndarray):
+        raise ShapeError(f"{what} must be a NumPy array, not {type(given).__name__}")
+    value: np.ndarray = given if type(given) is np.ndarray else np.ndarray.view(given, np.ndarray)
     if value.shape != batch + port.shape:
         raise ShapeError(f"{what} must have shape {batch + port.shape}, got {value.shape}")
     if value.dtype != dtype:

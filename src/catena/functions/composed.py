@@ -54,6 +54,7 @@ class Composed:
         """The result, or a tuple of results: new arrays, or those given as ``out``, which may overlap the arguments."""
         given, batch = self.signature.arguments(arrays, MOST_LEADING + 1)
         results = self.compute(given, self.signature.wanted(out, batch), batch, keep=out is not None)
+        results = self.signature.given_back(out, results)
         return results[0] if len(results) == 1 else tuple(results)
 
     def compute(

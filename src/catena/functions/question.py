@@ -144,7 +144,7 @@ class Declared:
         if any(asked._own[place] is None for place in found.own):
             asked._make_own()
         by_name = dict(zip(self.names, values, strict=True))
-        arrays = [asked._own[x] if isinstance(x, int) else self._array(asked, by_name[x]) for x in found.sources]
+        arrays = [asked._own[x] if isinstance(x, int) else self._array(asked, x, by_name[x]) for x in found.sources]
         try:
             given, batch = found.signature.arguments(arrays)
         except ShapeError as error:
@@ -152,12 +152,14 @@ class Declared:
             raise ShapeError("; ".join((str(error), *hints))) from None
         out = by_name.get("out")
         results = found.kernel.compute(given, found.signature.wanted(out, batch), batch, keep=out is not None)
+        results = found.signature.given_back(out, results)
         if len(results) == 1:
             return results[0]
         return tuple(results) if found.wrapper is None else found.wrapper(*results)
 
-    def _array(self, asked: Any, value: Any) -> Any:
-        return wrenches(asked, value, self.label(asked)) if isinstance(value, Mapping) else value
+    def _array(self, asked: Any, name: str, value: Any) -> Any:
+        by_link = isinstance(value, Mapping) and self.roles[self.names.index(name)] is Role.MAPPING_OR_ARRAY
+        return wrenches(asked, value, self.label(asked)) if by_link else value
 
     def label(self, asked: Answering) -> str:
         """What messages call it."""
@@ -289,15 +291,15 @@ def install_later(owner: type, name: str, declared: Declared) -> None:
 def install() -> None:
     """Put the emitted call in front of every question declared so far."""
     global _installed
-    from catena.kernels.call.emitted import emitted_question, question_table, room_for_another
+    from catena.kernels.call.emitted import emitted_question, question_table
     from catena.kernels.call.layout import python_api
 
     _installed = True
     while _declared and python_api() is not None:
         owner, name, declared = _declared.pop()
-        if not room_for_another():
-            continue  # Python answers it
-        declared.number, table = question_table(
+        found = question_table(
             owner, declared.general, declared.names, declared.roles, declared.defaults, declared.positional
         )
-        setattr(owner, name, emitted_question(declared.general, table))
+        if found is not None:
+            declared.number, table = found
+            setattr(owner, name, emitted_question(declared.general, table))

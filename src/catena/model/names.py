@@ -83,6 +83,8 @@ def freeze_names(names: Iterable[str]) -> Sequence[str]:
     if isinstance(names, Names):
         return names
     plain = tuple(names)
+    if not all(isinstance(name, str) for name in plain):
+        return plain
     found = re.fullmatch(r"(|.*[^0-9])([0-9]{1,18})([^0-9]*)", plain[0], re.DOTALL) if plain else None
     if found is None or "{}" in found[1] + "|" + found[3]:
         return plain

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any, Generic, NamedTuple, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
+from catena.errors import ModelError
 from catena.model.names import Names, freeze_names
 from catena.model.parts import Mimic
 
@@ -17,6 +18,7 @@ Array = npt.NDArray[Any]
 Value = TypeVar("Value")
 
 _CHUNK = 65_536
+_INDICES = ("parent", "joint_type", "q_start", "v_start")  # machine code finds its way by these
 
 
 class Frame(NamedTuple):
@@ -58,6 +60,7 @@ class Tree:
 
     Arrays may be stride-0 broadcasts, so that a uniform chain costs almost nothing: never assume contiguity.
     Equal by content (name included, warnings not); a broadcast array equals and hashes as its dense copy.
+    Nothing is checked here: whoever computes with a tree asks `check_sound` (sound.py) first, as `Robot` does.
     """
 
     name: str
@@ -93,11 +96,12 @@ class Tree:
 
     def __post_init__(self) -> None:
         for name, value in self._named(np.ndarray):
-            object.__setattr__(self, name, _read_only(value))
+            object.__setattr__(self, name, _read_only(_own(value) if name in _INDICES else value))
         for name, value in self._named(dict):
             object.__setattr__(self, name, FrozenMapping(value))
         for name in ("link_names", "joint_names"):
-            object.__setattr__(self, name, freeze_names(getattr(self, name)))
+            names = getattr(self, name)
+            object.__setattr__(self, name, freeze_names(names) if isinstance(names, Iterable) else names)
 
     @property
     def n(self) -> int:
@@ -139,6 +143,10 @@ class Tree:
         return {name: _Packed.of(value) if isinstance(value, np.ndarray) else value for name, value in state.items()}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
+        if state.keys() != {f.name for f in fields(self)}:
+            raise ModelError(
+                "a pickled Tree: expected the fields of this version of Catena, found others; make it anew"
+            )
         for name, value in state.items():
             object.__setattr__(self, name, value.unpacked() if isinstance(value, _Packed) else value)
 
@@ -154,16 +162,30 @@ class _Packed(NamedTuple):
 
     @classmethod
     def of(cls, array: Array) -> _Packed:
-        keep = tuple(slice(0, 1) if step == 0 else slice(None) for step in array.strides)
-        return cls(np.ascontiguousarray(array[keep]), array.shape)
+        return cls(np.ascontiguousarray(without_repetitions(array)), array.shape)
 
     def unpacked(self) -> Array:
         return _read_only(np.broadcast_to(self.core, self.shape))
 
 
+def without_repetitions(array: Array) -> Array:
+    """The array with one row along each axis that a broadcast repeats."""
+    return array[tuple(slice(0, 1) if step == 0 else slice(None) for step in array.strides)]
+
+
+def _own(array: Array) -> Array:
+    """The array, or a copy if somebody else could still change it."""
+    owner: Any = array if array.base is None else array.base
+    if isinstance(owner, np.ndarray) and not owner.flags.writeable:
+        return array
+    core = np.array(without_repetitions(array))
+    core.flags.writeable = False
+    return np.broadcast_to(core, array.shape)
+
+
 def _read_only(array: Array) -> Array:
     """A view of `array` that refuses writing; its owner's own view is not touched."""
-    view: Array = array.view()
+    view: Array = array.view(np.ndarray)
     view.flags.writeable = False
     return view
 

@@ -98,3 +98,21 @@ def test_results_that_overlap_are_refused(multiply_add):
     for wrong in ((memory,), [memory, None], memory):
         with pytest.raises(ShapeError, match="tuple"):
             machine.multiply_add(*given, out=wrong)
+
+
+class Liar(np.ndarray):
+    """An array with a shape that it does not have."""
+
+    shape = (6,)  # type: ignore[assignment]
+
+
+class Mine(np.ndarray):
+    """An honest class."""
+
+
+def test_a_class_that_lies_about_its_shape_is_not_believed(square):
+    with pytest.raises(ShapeError, match=r"square: out must have shape \(6,\), got \(2,\)"):
+        square(np.arange(6.0), "s", out=np.zeros(2).view(Liar))
+    for out in (np.zeros(6).view(Liar), np.zeros(6).view(Mine), np.zeros(12).view(Mine)[::2]):
+        assert square(np.arange(6.0), "s", out=out) is out
+        np.testing.assert_array_equal(np.ndarray.view(out, np.ndarray), np.arange(6.0) ** 2)

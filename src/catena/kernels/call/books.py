@@ -1,24 +1,22 @@
 """What the emitted call knows of one object: for each question a book of options and recipes.
 
 The tables are laid out as :mod:`catena.kernels.call.words` says. A table that the emitted code may still be reading is
-never freed or changed in place: books grow by making a longer one, and keep the old ones.
+never freed or changed in place: books grow by making a longer one, and keep the old ones, as their readers may too.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
 
-from catena.kernels.call.words import Book, Given
+from catena.kernels.call.words import QUESTIONS, Book, Given
 
 MOST = 256
 """How many entries a book may have; other calls are answered by Python."""
-
-QUESTIONS = 128
-"""How many questions there may be."""
 
 
 @dataclass(frozen=True)
@@ -35,28 +33,37 @@ class Made:
 
 
 class BookOfAnswers:
-    """The recipes of one question, by the words that the emitted call looks for."""
+    """The recipes of one question, by the words that the emitted call looks for.
+
+    Threads, signal handlers and finalizers may add to it at any moment, also in between two steps of each other. Each
+    makes a whole book of all entries there are, and looks again whether there are more when it has put it in place.
+    """
 
     def __init__(self, parameters: int) -> None:
-        self._width, self._count = parameters + 1, 0
-        self.words = np.zeros(Book.SIZE, dtype=np.int64)
-        self._kept: list[Any] = []
+        self._width = parameters + 1
+        self._entries: list[tuple[Made, tuple[Any, ...]]] = []
+        self._kept: list[np.ndarray] = []
 
-    def add(self, keys: Sequence[Any], made: Made) -> None:
-        """Have calls with these keys, objects or :class:`Given`, follow a recipe."""
-        if self._count == MOST:
+    def add(self, keys: Sequence[Any], made: Made, place: Callable[[int], None]) -> None:
+        """Have calls with these keys, objects or :class:`Given`, follow a recipe: ``place`` the book with it."""
+        if len(self._entries) >= MOST:
             return
-        size, words = Book.SIZE + self._width * self._count, self.words
-        if len(words) < size + self._width:
+        self._entries.append((made, tuple(keys)))
+        placed = -1
+        while placed != len(self._entries):
+            entries = tuple(self._entries)
+            words = self._written(entries)
             self._kept.append(words)
-            words = np.zeros(Book.SIZE + 2 * self._width * max(4, self._count), dtype=np.int64)
-            words[:size] = self.words[:size]
-            self.words = words
-        self._kept.append((made, tuple(keys)))
-        words[size] = made.address
-        words[size + 1 : size + self._width] = [int(k) if isinstance(k, Given) else id(k) for k in keys]
-        self._count += 1
-        words[Book.ENTRIES] = self._count
+            place(int(words.ctypes.data))
+            placed = len(entries)
+
+    def _written(self, entries: Sequence[tuple[Made, tuple[Any, ...]]]) -> np.ndarray:
+        words = np.zeros(Book.SIZE + self._width * len(entries), dtype=np.int64)
+        words[Book.ENTRIES] = len(entries)
+        for row, (made, keys) in zip(words[Book.SIZE :].reshape(-1, self._width), entries, strict=True):
+            row[0] = made.address
+            row[1:] = [int(k) if isinstance(k, Given) else id(k) for k in keys]
+        return words
 
 
 class _Tables:
@@ -77,5 +84,4 @@ class Books(_Tables):
     def remember(self, question: int, keys: Sequence[Any], made: Made) -> None:
         """Have the emitted call answer a question with these keys."""
         book = self._books.setdefault(question, BookOfAnswers(len(keys)))
-        book.add(keys, made)
-        self._tables[question] = book.words.ctypes.data
+        book.add(keys, made, partial(self._tables.__setitem__, question))

@@ -10,6 +10,7 @@ from __future__ import annotations
 import ctypes
 import functools
 import inspect
+import itertools
 import sys
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -18,17 +19,16 @@ import numpy as np
 
 from catena.kernels.call.answer_ir import TABLE
 from catena.kernels.call.api import API
-from catena.kernels.call.books import QUESTIONS
 from catena.kernels.call.layout import python_api
 from catena.kernels.call.runtime import runtime_module
-from catena.kernels.call.words import Parameter, Question, Role
+from catena.kernels.call.words import MAX_PARAMETERS, QUESTIONS, Parameter, Question, Role
 
 _VECTORCALL, _DICT, _SIZE = 16, 24, TABLE + 8
 _HAVE_VECTORCALL, _METHOD_DESCRIPTOR, _VERSION_TAG = 1 << 11, 1 << 17, 1 << 18
 _CALL, _DESCR_GET, _MEMBERS = 50, 54, 72
 _SSIZE, _READ_ONLY = 19, 1
 _kept: list[Any] = []
-_tables: list[np.ndarray] = []
+_numbers = itertools.count()
 
 
 class _Member(ctypes.Structure):
@@ -106,9 +106,14 @@ def question_table(
     roles: Sequence[Role],
     defaults: Sequence[Any],
     positional: int,
-) -> tuple[int, np.ndarray]:
-    """The number of a new question, and its table; a parameter without a default has ``inspect.Parameter.empty``."""
-    number = len(_tables)
+) -> tuple[int, np.ndarray] | None:
+    """The number of a new question, and its table; None if there is no room for it.
+
+    A parameter without a default has ``inspect.Parameter.empty``.
+    """
+    number = next(_numbers)
+    if number >= QUESTIONS or len(names) > MAX_PARAMETERS:
+        return None
     words = np.zeros(Question.SIZE + Parameter.SIZE * len(names), dtype=np.int64)
     words[: Question.SIZE] = id(general), number, id(owner), len(names), positional
     rows = words[Question.SIZE :].reshape(-1, Parameter.SIZE)
@@ -117,10 +122,4 @@ def question_table(
         row[:] = id(interned), role, 0 if default is inspect.Parameter.empty else id(default)
         _kept.extend((interned, default))
     _kept.append(owner)
-    _tables.append(words)
     return number, words
-
-
-def room_for_another() -> bool:
-    """Whether one more question can be told apart."""
-    return len(_tables) < QUESTIONS

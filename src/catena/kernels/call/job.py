@@ -65,7 +65,7 @@ def run_job(kernel: Kernel, plan: Plan, words: ctypes.Array[ctypes.c_int64], sam
     _fill(words, kernel, entry, samples, piece, team.bell_address if plan.threads > 1 else None)
     caller = threading.get_ident()
 
-    def work(owners: Any = owners) -> None:  # a thread that is still working holds them, whatever becomes of the call
+    def work(held: Any = (owners, kernel)) -> None:  # by a thread that still works, whatever becomes of the call
         scratch = borrow(size)
         try:
             run = share(way) if threading.get_ident() == caller else help_along(way)
@@ -74,9 +74,12 @@ def run_job(kernel: Kernel, plan: Plan, words: ctypes.Array[ctypes.c_int64], sam
             give_back(scratch)
 
     wait = finish()
-    if not team.run(work, plan.threads, wait and (lambda: wait(ctypes.addressof(words)))):
-        _fill(words, kernel, entry, samples, piece)  # forked meanwhile: all again, alone
-        work()
+    try:
+        if not team.run(work, plan.threads, wait and (lambda: wait(ctypes.addressof(words)))):
+            _fill(words, kernel, entry, samples, piece)  # forked meanwhile: all again, alone
+            work()
+    except ctypes.ArgumentError as error:  # which can only mean that there is no memory for an integer
+        raise MemoryError("no memory to call machine code") from error
 
 
 def _fill(

@@ -71,6 +71,7 @@ class Kernel:
         """
         given, batch = self.signature.arguments(arrays, MOST_LEADING + 1)
         results = self.compute(given, self.signature.wanted(out, batch), batch, keep=out is not None)
+        results = self.signature.given_back(out, results)
         return results[0] if len(results) == 1 else tuple(results)
 
     def compute(

@@ -90,7 +90,8 @@ def wrench_table(carry: Kernel, links: Sequence[int], places: np.ndarray, count:
     total, places = np.zeros((count, 6), carry.dtype), np.ascontiguousarray(places, carry.dtype)
     memory = np.empty(carry.single_scratch + ALIGNMENT, dtype=np.uint8)
     words = np.zeros(Wrenches.SIZE + Frame.SIZE * len(links), dtype=np.int64)
-    words[: Wrenches.SIZE] = total.ctypes.data, carry.single_entry, carry.context_address, aligned(memory)
+    addresses = total.ctypes.data, carry.single_entry, carry.context_address, aligned(memory)
+    words[: Wrenches.SIZE] = *addresses, len(links)
     for i, (row, link) in enumerate(zip(words[Wrenches.SIZE :].reshape(-1, Frame.SIZE), links, strict=True)):
         row[Frame.ROW] = total[link].ctypes.data if link >= 0 else 0
         row[Frame.PLACE] = places[i].ctypes.data

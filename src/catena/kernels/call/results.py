@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from catena.kernels.call.layout import address
 from catena.kernels.codegen.streaming import OFFSET
 
 LARGE = 2**17
@@ -82,9 +83,10 @@ class _Lent(np.ndarray):
 
     __slots__ = ()
 
-    def __del__(self, spare: _Spare = _spare) -> None:
+    def __del__(self, spare: _Spare = _spare, kind: type[_Block] = _Block) -> None:
         block: Any = self.base
-        spare.put(block)
+        if isinstance(block, kind):  # otherwise this is a view or a copy of an owner, which somebody made
+            spare.put(block)
 
 
 def new_result(shape: tuple[int, ...], dtype: np.dtype[Any]) -> np.ndarray:
@@ -110,6 +112,6 @@ def _rounded(size: int) -> int:
 def _new_block(size: int) -> _Block:
     """A block that starts where results should."""
     memory = _Block((size + LINE,), np.uint8)
-    start = (OFFSET - int(memory.ctypes.data)) % LINE
+    start = (OFFSET - address(memory)) % LINE
     block: _Block = memory[start : start + size]
     return block

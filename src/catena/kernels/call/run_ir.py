@@ -7,8 +7,8 @@ nothing. It sets ``declined`` and computes nothing if that is not the case. The 
 samples go to the Python function ``large(job, samples, *arrays)``, where ``job`` is the address of a job
 (:mod:`catena.kernels.call.share_ir`) with rows, strides and results filled in, and ``arrays`` own the memory.
 
-All arguments are converted, which may run Python, before the address of any is taken. Wrenches, which are summed up in
-memory that belongs to the recipe, come last, and only one sample of them is taken.
+All arguments are converted, which may run Python, before anything is relied on that Python could change. Wrenches,
+which are summed up in memory that belongs to the recipe, come last, and only one sample of them is taken.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class _Run:
         self.job = c.room("i64", JOB_WORDS)
         self.rows, self.strides, self.results = (c.at(self.job, i) for i in (ROWS, STRIDES, RESULTS))
         self.passed = c.room("ptr", 2 + 2 * MAX_ARRAYS)
-        self.held, self.n_held = c.room("ptr", MAX_ARRAYS), c.variable("i64", "0")
+        self.held, self.n_held = c.room("ptr", 2 * MAX_ARRAYS), c.variable("i64", "0")
         self.n_results, self.answer = c.variable("i64", "0"), c.variable("ptr", "null")
         self.arrays = c.at(self.passed, 2)
         self.n_inputs, self.n_outputs = c.word("%recipe", Recipe.INPUTS), c.word("%recipe", Recipe.OUTPUTS)
@@ -76,18 +76,21 @@ class _Run:
             with c.when(c.compare("sge", source, str(OWN))):
                 x.set(self._own(c.difference(source, OWN)))
             given = x.get()
-            same = c.same(type_of(c, given), api(c, "PyArray_Type"))
             plain = c.variable("i1", "false")
-            with c.when(same):
-                right = c.same(c.member(given, Header.DTYPE), self.dtype)
-                flags = c.new(f"and i32 {c.member(given, Header.FLAGS, 'i32')}, {PLAIN}")
-                plain.set(c.both(right, c.compare("eq", flags, str(PLAIN), "i32")))
+            with c.when(c.same(type_of(c, given), api(c, "PyArray_Type"))):
+                plain.set(self._is_plain(given))
             with c.when(c.negated(plain.get())):
                 copied = c.call("@plain", f"ptr {given}", f"ptr {self.dtype}")
                 c.go_unless(c.compare("ne", copied, "null", "ptr"), "unusual")
                 self._hold(copied)
                 x.set(copied)
             c.set_word(self.arrays, i, x.get(), "ptr")
+
+    def _is_plain(self, array: str, wanted: int = PLAIN) -> str:
+        """Whether an array has the kernel's type and these flags."""
+        c = self.code
+        flags = c.new(f"and i32 {c.member(array, Header.FLAGS, 'i32')}, {wanted}")
+        return c.both(c.same(c.member(array, Header.DTYPE), self.dtype), c.compare("eq", flags, str(wanted), "i32"))
 
     def _own(self, i: str) -> str:
         """An array of self's own; one that is missing is made."""
@@ -116,6 +119,7 @@ class _Run:
             port, x = self._port(self.inputs, i), c.word(self.arrays, i, "ptr")
             c.set_word(self.strides, i, "0")
             c.go_unless(c.compare("ne", x, "null", "ptr"), "looked.at")
+            c.go_unless(self._is_plain(x), "unusual")  # it was, but Python may have run since
             rank = c.word(port, Port.RANK)
             shape = c.member(x, Header.SHAPE)
             leading = c.difference(self._rank(x), rank)
@@ -167,9 +171,7 @@ class _Run:
         """A plain array that can be written to, of the right shape, that overlaps no input and no result before it."""
         c, port = self.code, self._port(self.outputs, j)
         c.go_unless(c.same(type_of(c, x), api(c, "PyArray_Type")), "unusual")
-        c.go_unless(c.same(c.member(x, Header.DTYPE), self.dtype), "unusual")
-        flags = c.new(f"and i32 {c.member(x, Header.FLAGS, 'i32')}, {PLAIN | WRITEABLE}")
-        c.go_unless(c.compare("eq", flags, str(PLAIN | WRITEABLE), "i32"), "unusual")
+        c.go_unless(self._is_plain(x, PLAIN | WRITEABLE), "unusual")
         rank = c.sum(c.word(port, Port.RANK), self.leading)
         c.go_unless(c.compare("eq", self._rank(x), rank), "unusual")
         self._same_dimensions(c.member(x, Header.SHAPE), self._dimensions(port), rank)

@@ -6,6 +6,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from catena.kernels.call.layout import address
+
 ALIGNMENT = 64
 LARGE = 64 * 2**20
 """Blocks from this size on are kept only as long as blocks of the same size are asked for."""
@@ -32,8 +34,8 @@ def borrow(size: int) -> Scratch:
         if size >= LARGE:
             release_large()
         memory = np.empty(size + ALIGNMENT, dtype=np.uint8)
-        address = int(memory.ctypes.data)
-        return Scratch(address + -address % ALIGNMENT, size, memory)
+        start = address(memory)
+        return Scratch(start + -start % ALIGNMENT, size, memory)
 
 
 def give_back(scratch: Scratch) -> None:
@@ -43,8 +45,9 @@ def give_back(scratch: Scratch) -> None:
 
 def release_large() -> None:
     """Free the large blocks that are not in use."""
-    for size in [size for size in _spare if size >= LARGE]:
-        _spare.pop(size, None)
+    for size in tuple(_spare):  # in one step: others may come in between
+        if size >= LARGE:
+            _spare.pop(size, None)
 
 
 def release_scratch() -> None:

@@ -133,7 +133,7 @@ class Team:
             self._places.append(None)
             try:
                 start_new_thread(self._help, ())  # a Thread would wait for its start, a forked child for ever
-            except RuntimeError:  # the system gives no more threads
+            except (RuntimeError, MemoryError):  # the system gives no more threads
                 self._leave()
                 break
         for _ in range(min(helpers, len(self._places))):

@@ -13,6 +13,9 @@ from enum import IntEnum
 from catena.kernels.call.share_ir import MAX_ARRAYS
 
 MAX_PARAMETERS = 16
+QUESTIONS = 128
+"""How many questions there may be that machine code answers."""
+
 MAX_KEYS = 8
 """How many wrenches a mapping may hold to be taken apart by machine code."""
 
@@ -106,7 +109,8 @@ class Wrenches(IntEnum):
     SINGLE = 1  # the kernel that carries a wrench from a frame to its link
     CONTEXT = 2
     SCRATCH = 3
-    SIZE = 4
+    COUNT = 4  # of keys
+    SIZE = 5
 
 
 class Frame(IntEnum):
@@ -130,6 +134,7 @@ __all__ = [
     "OWN",
     "OWNED",
     "PORT_WORDS",
+    "QUESTIONS",
     "Book",
     "Frame",
     "Given",

@@ -53,6 +53,8 @@ class _Wrenches:
         c.go_unless(c.compare("slt", n, str(MAX_KEYS - 1)), "collected")
         c.go("next.item")
         c.label("collected")
+        # Python that ran meanwhile may have given the dictionary other keys
+        c.go_unless(c.compare("eq", self.n_held.get(), c.word(self.table, Wrenches.COUNT)), "release")
 
     def _frame(self, i: str) -> str:
         return self.code.at(self.table, self.code.sum(self.code.product(i, Frame.SIZE), Wrenches.SIZE))
