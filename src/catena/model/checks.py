@@ -33,7 +33,7 @@ def stacked(values: Sequence[Any], shape: tuple[int, ...], fault: Callable[[int]
     """The values as one float array (len(values), *shape); `fault(i)` is raised for the first that does not fit."""
     if not values:
         return np.zeros((0, *shape))
-    array = _as_floats(values)
+    array = _as_floats_by_identity(values) if len(values) > 1000 else _as_floats(values)
     if array is not None and array.shape == (len(values), *shape) and np.isfinite(array).all():
         return array
     for i, value in enumerate(values):
@@ -48,6 +48,17 @@ def _as_floats(value: Any) -> Array | None:
         return np.array(value, dtype=float)
     except (TypeError, ValueError, OverflowError):
         return None
+
+
+def _as_floats_by_identity(values: Sequence[Any]) -> Array | None:
+    """The same as `_as_floats`, of a long list that has the same few objects again and again."""
+    ids = list(map(id, values))
+    distinct = dict(zip(ids, values, strict=True))
+    if len(distinct) > len(values) // 4:
+        return _as_floats(values)
+    array = _as_floats(list(distinct.values()))
+    place = dict(zip(distinct, range(len(distinct)), strict=True))
+    return None if array is None else array[list(map(place.__getitem__, ids))]
 
 
 def link_numbers(links: Sequence[LinkPart], strict: bool, warnings: list[str]) -> tuple[Array, Array, Array]:

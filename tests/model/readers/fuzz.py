@@ -32,6 +32,8 @@ SECONDS = 5.0
 WAITING = 60.0  # seconds on the clock, for what waits without working, on a machine that has other things to do
 CHUNK = 500
 MEMORY = 8 * 2**30
+MISBEHAVED = "misbehaved"
+OUTCOMES = ["loaded", "LoadError", "UnsupportedError", MISBEHAVED]
 NUMBERS = [
     "0",
     "-1",
@@ -126,27 +128,25 @@ def base_of(number: int) -> str:
     return ("fixed", "floating")[number // 2 % 2]
 
 
-def _chunk(case: Case, seed: int, start: int, stop: int, at: Synchronized[int], found: Any) -> None:
-    """Loads the files of one chunk in this process; `at` says which one is at hand, `found` gets the outcomes."""
+def _chunk(case: Case, seed: int, start: int, stop: int, at: Synchronized[int], counts: Any, slowest: Any) -> None:
+    """Loads the files of one chunk in this process; `at` says which one is at hand, `counts` is by OUTCOMES."""
     import resource
 
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
-    outcomes: collections.Counter[str] = collections.Counter()
-    slowest = 0.0
     for number in range(start, stop):
         at.value = number
         source = case(seed, number)
         begun = time.process_time()
         signal.setitimer(signal.ITIMER_PROF, SECONDS)  # its signal ends the process
         try:
-            outcomes[outcome(source, base_of(number))] += 1
+            found = outcome(source, base_of(number))
         except Exception:
             traceback.print_exc()
-            outcomes["misbehaved"] += 1
+            found = MISBEHAVED
             keep(case, seed, number)
         signal.setitimer(signal.ITIMER_PROF, 0.0)
-        slowest = max(slowest, time.process_time() - begun)
-    found.put((dict(outcomes), slowest))
+        counts[OUTCOMES.index(found)] += 1
+        slowest.value = max(slowest.value, time.process_time() - begun)
 
 
 def keep(case: Case, seed: int, number: int) -> Path:
@@ -161,22 +161,21 @@ def run(case: Case, count: int, seed: int, chunk: int = CHUNK) -> tuple[collecti
     """Outcomes of `count` files, and the seconds that the slowest took; crashes and hangs are outcomes too."""
     context = multiprocessing.get_context("spawn")
     outcomes: collections.Counter[str] = collections.Counter()
-    slowest, start = 0.0, 0
+    counts, slowest, start = context.Array("q", len(OUTCOMES)), context.Value("d", 0.0), 0
     while start < count:
-        at, found, stop = context.Value("q", start), context.SimpleQueue(), min(start + chunk, count)
-        process = context.Process(target=_chunk, args=(case, seed, start, stop, at, found))
+        at, stop = context.Value("q", start), min(start + chunk, count)
+        process = context.Process(target=_chunk, args=(case, seed, start, stop, at, counts, slowest))
         process.start()
         hung = _watch(process, at)
-        if process.exitcode == 0 and not found.empty():
-            part, longest = found.get()
-            outcomes.update(part)
-            slowest, start = max(slowest, longest), stop
+        if process.exitcode == 0:
+            start = stop
         else:
             what = "hung" if hung or process.exitcode == -signal.SIGPROF else f"crashed ({process.exitcode})"
             print(f"{keep(case, seed, at.value)}: {what}", file=sys.stderr)
             outcomes[what] += 1
             start = at.value + 1
-    return outcomes, slowest
+    outcomes.update(dict(zip(OUTCOMES, counts, strict=True)))
+    return +outcomes, slowest.value
 
 
 def _watch(process: Any, at: Synchronized[int]) -> bool:

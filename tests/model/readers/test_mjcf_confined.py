@@ -237,16 +237,21 @@ def test_no_log_is_left_behind(tmp_path: Path) -> None:
     assert any("NaN" in warning for warning in catena.load(text).warnings)
 
 
-def test_a_fault_inside_mujoco_leaves_nothing_locked(tmp_path: Path) -> None:
-    """An anchor without numbers makes MuJoCo throw what it does not catch."""
+def test_a_fault_inside_mujoco_spoils_nothing_else(tmp_path: Path) -> None:
+    """An anchor without numbers makes MuJoCo throw what it does not catch; the next warning must come through."""
     two = BODY + BODY.replace('"b"', '"c"').replace('"j"', '"k"')
     equality = '<equality><connect body1="b" body2="c" anchor=" "/></equality>'
     bad = f"<mujoco><worldbody>{two}</worldbody>{equality}</mujoco>"
-    code = LOAD.replace(
-        "import sys, catena", f"import sys, catena\ntry:\n    catena.load({bad!r})\nexcept catena.LoadError:\n    pass"
-    )
-    done = subprocess.run([sys.executable, "-c", code, model(BODY)], capture_output=True, timeout=60, check=True)
-    assert done.stdout.strip() == b"loaded 1"
+    before = f"import catena\ntry:\n    catena.load({bad!r})\nexcept catena.LoadError:\n    pass\n"
+    for outside in ("", '<option timestep="nan"/>'):
+        command = [sys.executable, "-W", "ignore", "-c", before + LOAD, model(BODY, outside)]
+        done = subprocess.run(command, capture_output=True, timeout=60, check=True)
+        assert done.stdout.strip() == b"loaded 1"
+
+
+def test_deep_models_are_within_the_threads_stack() -> None:
+    deep = "".join(f'<body name="b{i}"><joint name="j{i}"/>{GEOM}' for i in range(450)) + "</body>" * 450
+    assert catena.load(model(deep)).nv == 450
 
 
 def test_the_users_own_handler_of_warnings_stays(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -16,8 +16,8 @@ import math
 import os
 import threading
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from types import MappingProxyType
 from typing import Any
 
@@ -56,28 +56,29 @@ def compile_mjcf(source: Source) -> tuple[Any, list[str]]:
     except ImportError:
         raise UnsupportedError(f'{document.source}: reading MJCF takes MuJoCo: pip install "catena[mjcf]"') from None
     try:
-        with _warnings_of(mujoco) as said:
-            # not MjModel.from_xml_string: after some faults that keeps a lock for ever, and the next model hangs
-            spec = mujoco.MjSpec.from_string(source.text, source.models, source.assets)
-            model = spec.compile()
+        with ThreadPoolExecutor(max_workers=1) as thread:
+            model, said = thread.submit(_compiled, mujoco, source).result()
     except (ValueError, RuntimeError, MemoryError, mujoco.FatalError, mujoco.UnexpectedError) as error:
         raise document.error(f"MuJoCo cannot compile it: {source.explained(str(error))}") from None
     return model, list(dict.fromkeys(map(source.explained, said)))
 
 
-@contextmanager
-def _warnings_of(mujoco: Any) -> Iterator[list[str]]:
-    """What MuJoCo warns about in the meantime, which it would otherwise print, and write to a file where it stands."""
+def _compiled(mujoco: Any, source: Source) -> tuple[Any, list[str]]:
+    """The model and MuJoCo's warnings, which it would otherwise print, and write to a file where the process stands.
+
+    To be run in a thread of its own. When MuJoCo throws what it does not catch itself, as it does for some faults, the
+    thread's way to warnings ends in a circle: the next warning in that thread would never return.
+    """
     said: list[str] = []
     with _lock, warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         before = mujoco.get_mju_user_warning()
         mujoco.set_mju_user_warning(said.append)
         try:
-            yield said
+            model = mujoco.MjSpec.from_string(source.text, source.models, source.assets).compile()
         finally:
             mujoco.set_mju_user_warning(before)
-            said += [str(warning.message) for warning in caught]
+    return model, said + [str(warning.message) for warning in caught]
 
 
 class MjcfParts:

@@ -127,8 +127,7 @@ class UrdfParts:
         if inertia is None:
             self._odd["links with a <mass> but no <inertia>, taken as point masses"].append(name)
             return number(mass, "value", None, LARGEST), com, ZEROS
-        xx, yy, zz, xy, xz, yz = numbers(inertia, MOMENTS, LARGEST)
-        moments = ((xx, xy, xz), (xy, yy, yz), (xz, yz, zz))
+        moments = _symmetric(*numbers(inertia, MOMENTS, LARGEST))
         inertia_in_link = moments if rotation is IDENTITY else _turned(rotation, moments)
         return number(mass, "value", None, LARGEST), com, inertia_in_link
 
@@ -245,6 +244,11 @@ def rotation_from_rpy(roll: float, pitch: float, yaw: float) -> Matrix:
         (sy * cp, sy * sp * sr + cy * cr, sy * sp * cr - cy * sr),
         (-sp, cp * sr, cp * cr),
     )
+
+
+@lru_cache(maxsize=1024)
+def _symmetric(xx: float, yy: float, zz: float, xy: float, xz: float, yz: float) -> Matrix:
+    return (xx, xy, xz), (xy, yy, yz), (xz, yz, zz)
 
 
 def _turned(rotation: Matrix, moments: Matrix) -> Matrix:
