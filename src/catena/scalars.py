@@ -119,6 +119,11 @@ def where(condition: Any, x: Scalar, y: Scalar) -> Scalar:
     return library.where(condition, x, y) if hasattr(library, "where") else library.Piecewise((x, condition), (y, True))
 
 
+def unless_lost(x: Scalar, y: Scalar) -> Scalar:
+    """A positive x, or y where x has come out as zero because something overflowed. Exact scalars never do that."""
+    return where(x > 0, x, y) if isinstance(x, Expr | int | float) else x
+
+
 def absolute(x: Scalar) -> Scalar:
     """|x|; a NaN stays one."""
     return abs(x)
