@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from catena.model.spaces import Plane, Pose, Rotation, Space
-from catena.scalars import Scalar, is_zero, sincos, unless_lost
+from catena.scalars import Scalar, is_zero, sincos, sincos_of_sum, unless_lost
 from catena.spatial import Axes, Dofs, Mat3, Motion, ShiftAlong, Transform, Turn, TurnAbout, Vec3
 
 
@@ -34,7 +34,7 @@ class Screw:
 
     def turned(self, q: Scalar) -> TurnAbout:
         """The turn of this screw followed by a turn by q about z."""
-        s, c = sincos(q if is_zero(self.angle) else q + self.angle)
+        s, c = sincos_of_sum(q, self.angle, self.c, self.s)
         return TurnAbout("z", c, s)
 
 
