@@ -38,6 +38,18 @@ def sincos(x: Scalar) -> tuple[Scalar, Scalar]:
     return library.sin(x), library.cos(x)
 
 
+def sincos_of_sum(x: Scalar, angle: Scalar, c: Scalar, s: Scalar) -> tuple[Scalar, Scalar]:
+    """(sin, cos) of x + angle, where the angle's cosine c and sine s are known.
+
+    Numbers take the angles apart: rounding their sum would cost as many digits as x has before the point. Symbols,
+    which bring their own ``library``, keep the sum, which is easier to read.
+    """
+    if hasattr(type(x), "library"):
+        return sincos(x if is_zero(angle) else x + angle)
+    sine, cosine = sincos(x)
+    return sine * c + cosine * s, cosine * c - sine * s
+
+
 def sqrt(x: Scalar) -> Scalar:
     """The square root of x."""
     return x.graph.sqrt(x) if isinstance(x, Expr) else _library(x).sqrt(x)
@@ -117,6 +129,11 @@ def where(condition: Any, x: Scalar, y: Scalar) -> Scalar:
         return x if condition else y
     library = _library(condition)
     return library.where(condition, x, y) if hasattr(library, "where") else library.Piecewise((x, condition), (y, True))
+
+
+def unless_lost(x: Scalar, y: Scalar) -> Scalar:
+    """A positive x, or y where x has come out as zero because something overflowed. Exact scalars never do that."""
+    return where(x > 0, x, y) if isinstance(x, Expr | int | float) else x
 
 
 def absolute(x: Scalar) -> Scalar:

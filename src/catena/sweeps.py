@@ -183,24 +183,38 @@ def _sharpen(constants: dict[str, Scalar]) -> None:
     constants["phi"] = arctan2(constants["sp"], constants["cp"])
 
 
-class RealLinks:
-    """The links of a mechanism, one object each, with constants of the scalar type that ``number`` makes of a float."""
+def _lowered_constants(lowered: Lowered, number: Callable[[float], Scalar]) -> list[dict[str, Scalar]]:
+    columns = {name: column.tolist() for name, column in lowered.constants.items()}
+    found = [{name: number(column[i]) for name, column in columns.items()} for i in range(lowered.n)]
+    if number is not float:
+        for constants in found:
+            _sharpen(constants)
+    return found
 
-    def __init__(self, lowered: Lowered, number: Callable[[float], Scalar] = float) -> None:
+
+class RealLinks:
+    """The links of a mechanism, one object each, with constants of the scalar type that ``number`` makes of a float.
+
+    ``constants`` of each link, where they are given, take the place of the lowered ones.
+    """
+
+    def __init__(
+        self,
+        lowered: Lowered,
+        number: Callable[[float], Scalar] = float,
+        constants: Sequence[Mapping[str, Scalar]] | None = None,
+    ) -> None:
         self.base, self.lowered = Base(), lowered
         self.gravity = Motion(Vec3.zero(), Vec3(*[number(g) for g in lowered.gravity.tolist()]))
         self._links: list[RealLink] = []
-        columns = {name: column.tolist() for name, column in lowered.constants.items()}
         of_joint = [getattr(lowered, name).tolist() for name in OF_JOINT.values()]
         solid, on_solid = lowered.solid.tolist(), lowered.on_solid.tolist()
+        constants = _lowered_constants(lowered, number) if constants is None else constants
         for i, (parent, code) in enumerate(zip(lowered.parent.tolist(), lowered.joint_type.tolist(), strict=True)):
-            constants = {name: number(column[i]) for name, column in columns.items()}
-            if number is not float:
-                _sharpen(constants)
             joint_type = JOINT_TYPES[code]
             start = int(lowered.v_start[i])
             dofs = [Dofs([number(x) for x in column[start : start + joint_type.nv]]) for column in of_joint]
-            link = RealLink(i, start, joint_type, constants, *dofs)
+            link = RealLink(i, start, joint_type, constants[i], *dofs)
             link.parent = self._links[parent] if parent >= 0 else self.base
             link.solid, link.on_solid = solid[i], on_solid[i]
             self._links.append(link)

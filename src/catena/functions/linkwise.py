@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from catena.functions.function import Function, Kind, dense_shape, is_dense, kind
+from catena.model.lowering.exact import exact_constants, is_finer
 from catena.model.lowering.lowered import Lowered, lower
 from catena.model.tree import Tree
 from catena.scalars import Scalar
@@ -23,9 +24,11 @@ def evaluate(
     """The readable reference: run the algorithm link by link on scalars made by ``scalar``.
 
     ``values`` holds the inputs by name; those left out must be optional. Returns what the algorithm returns with fields
-    turned into nested lists, one entry for each output.
+    turned into nested lists, one entry for each output. Scalars with more digits than floats get the mechanism as it is
+    given, lowered in their own arithmetic.
     """
-    links = RealLinks(lowered_for(tree, function), scalar)
+    constants = exact_constants(tree, scalar) if is_finer(scalar) else None
+    links = RealLinks(lowered_for(tree, function), scalar, constants)
     fields = {}
     for name, kind_name in function.given(tuple(values)).items():
         numbers = [scalar(x) for x in np.ravel(np.asarray(values[name], dtype=object)).tolist()]

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from catena.model.spaces import Plane, Pose, Rotation, Space
-from catena.scalars import Scalar, is_zero, sincos
+from catena.scalars import Scalar, is_zero, sincos, sincos_of_sum, unless_lost
 from catena.spatial import Axes, Dofs, Mat3, Motion, ShiftAlong, Transform, Turn, TurnAbout, Vec3
 
 
@@ -34,7 +34,7 @@ class Screw:
 
     def turned(self, q: Scalar) -> TurnAbout:
         """The turn of this screw followed by a turn by q about z."""
-        s, c = sincos(q if is_zero(self.angle) else q + self.angle)
+        s, c = sincos_of_sum(q, self.angle, self.c, self.s)
         return TurnAbout("z", c, s)
 
 
@@ -192,8 +192,9 @@ class Planar(Plane, JointType):
 
 
 def rotation_of_quaternion(x: Scalar, y: Scalar, z: Scalar, w: Scalar) -> Mat3:
-    """The rotation along a quaternion of any length but zero."""
-    t = 2 / (x * x + y * y + z * z + w * w)
+    """The rotation along a quaternion of any length whose square is a number above zero; otherwise NaN."""
+    squared = x * x + y * y + z * z + w * w
+    t = unless_lost(2 / squared, squared)  # an infinite t makes every product with it NaN
     tx, ty, tz = t * x, t * y, t * z
     xx, yy, zz, xy, xz, yz = x * tx, y * ty, z * tz, x * ty, x * tz, y * tz
     wx, wy, wz = w * tx, w * ty, w * tz

@@ -19,7 +19,7 @@ from catena.model.tree import Tree
 
 Array = npt.NDArray[Any]
 
-TURN, SHIFT, OFFSET = 76, 39, 1
+TURN, SHIFT, OFFSET = 76, 39, 5
 """Operations that forward dynamics spends on a turn of a plane, on a shift along an axis and on an angle's offset."""
 
 _ROUNDS = 3

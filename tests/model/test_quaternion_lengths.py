@@ -1,0 +1,35 @@
+"""Quaternions of any length in the dynamics: the same rotation, or NaN; never another one."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import catena
+
+RANGES = {"float64": (1e-153, 1e153, 1e155), "float32": (1e-18, 1e18, 1e20)}
+
+
+@pytest.mark.parametrize("kernel", ["unrolled", "rolled"])
+@pytest.mark.parametrize("joint_type", ["spherical", "free"])
+@pytest.mark.parametrize("dtype", RANGES)
+def test_lengths(joint_type: str, dtype: str, kernel: str) -> None:
+    robot = catena.random_tree(3, 2, [joint_type])
+    q, v = robot.random_configuration(0), np.ones(robot.nv)
+    end, (least, most, beyond) = robot.nq // 2, RANGES[dtype]
+    lengths = np.array([1.0, least, most, beyond, 1 / beyond, 0.0, np.inf])
+    rows = np.tile(q, (len(lengths), 1))
+    rows[:, end - 4 : end] *= lengths[:, None]
+    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+        found = robot.inverse_dynamics(rows, v, v, dtype=dtype, kernel=kernel)
+    scale = np.abs(found[0]).max()
+    np.testing.assert_allclose(found[:3], np.tile(found[0], (3, 1)), atol=50 * np.finfo(dtype).eps * scale)
+    assert np.isnan(found[3:]).any(axis=-1).all()
+
+
+def test_the_longest_are_not_taken_for_no_turn() -> None:
+    robot = catena.random_tree(3, 1, ["spherical"])
+    rotation, _ = robot.placements([1e154, 0.0, 0.0, 1e154])
+    assert np.isnan(rotation).any()
+    rotation, _ = robot.placements(robot.normalize([1e154, 0.0, 0.0, 1e154]))
+    np.testing.assert_allclose(rotation, robot.placements([1.0, 0.0, 0.0, 1.0])[0], atol=1e-15)
