@@ -87,12 +87,12 @@ class Carried:
     def operational_inertia(self, ask: Ask, q: Array, point: Array | None = None) -> tuple[Array, Array]:
         """Λ and Ω."""
         Omega = self._responses(ask, q, point)[1]
-        return np.linalg.inv(Omega), Omega
+        return _inverses(Omega), Omega
 
     def dynamically_consistent_inverse(self, ask: Ask, q: Array, point: Array | None = None) -> Array:
         """J̄ = M⁻¹ Jᵀ Λ (..., nv, 6 m)."""
         weighted, Omega = self._responses(ask, q, point)
-        return np.swapaxes(np.linalg.solve(Omega, weighted), -1, -2)
+        return np.swapaxes(_inverses(Omega) @ weighted, -1, -2)
 
     def _responses(self, ask: Ask, q: Array, point: Array | None) -> tuple[Array, Array]:
         """J M⁻¹ and Ω, from what unit wrenches on one frame after the other do to all links."""
@@ -165,3 +165,14 @@ def _motions(T: Array, at: Array) -> Array:
     X[..., :3, :3] = X[..., 3:, 3:] = T
     X[..., 3:, :3] = T @ np.cross(at[..., None, :], _ONE)  # its rows are at x e: what -at x ω makes of ω
     return X
+
+
+def _inverses(matrices: Array) -> Array:
+    """The inverses of symmetric matrices; NaN, and only there, where one is exactly singular."""
+    try:
+        return np.linalg.inv(matrices)
+    except np.linalg.LinAlgError:
+        good = np.linalg.matrix_rank(matrices, hermitian=True) == matrices.shape[-1]
+        found = np.full_like(matrices, np.nan)
+        found[good] = np.linalg.inv(matrices[good])
+        return found
