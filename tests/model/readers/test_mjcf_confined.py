@@ -155,9 +155,9 @@ def test_includes_stay_in_the_folder(tmp_path: Path) -> None:
     main = write(home / "main.xml", model('<include file="sub/inner.xml"/>'))
     assert catena.load(main).nv == 1  # relative to the file that includes it
     write(inner, '<mujocoinclude><include file="inner.xml"/></mujocoinclude>')
-    with pytest.raises(LoadError, match=r"inner.xml: is included twice"):
+    with pytest.raises(LoadError, match=r"inner.xml .part of .*main.xml.: is included twice"):
         catena.load(main)
-    with pytest.raises(LoadError, match=r"main.xml: is included twice"):
+    with pytest.raises(LoadError, match=r"main.xml .*: is included twice"):
         catena.load(write(home / "main.xml", model('<include file="main.xml"/>')))
 
 
@@ -177,6 +177,24 @@ def test_meshes_may_lie_beside_the_folder_but_not_anywhere(tmp_path: Path, monke
     (main.parent / "box.obj").symlink_to(far)
     with pytest.raises(LoadError, match=r"<mesh> 'box.obj': lies out of bounds"):
         catena.load(write(main, mesh("box.obj")))
+
+
+def test_equal_meshes_keep_their_own_names(tmp_path: Path) -> None:
+    asset = '<asset><mesh name="l" file="left.obj"/><mesh name="r" file="right.obj"/></asset>'
+    for name in ("left.obj", "right.obj"):
+        write(tmp_path / name, BOX)
+    world = '<body name="b"><joint/><geom type="mesh" mesh="l"/><geom type="mesh" mesh="r"/></body>'
+    loaded = catena.load(write(tmp_path / "m.xml", model(world, asset)))
+    assert [Path(found.uri).name for found in loaded.tree.meshes["b"]] == ["left.obj", "right.obj"]
+
+
+def test_flexible_bodies_from_files(tmp_path: Path) -> None:
+    write(tmp_path / "box.obj", BOX)
+    flex = '<body name="p"><flexcomp name="f" type="mesh" dim="2" file="box.obj" mass="1"/></body>'
+    assert catena.load(write(tmp_path / "m.xml", model(flex))).nv == 24
+    write(tmp_path / "box.obj", BOX + "#" * 600_000)
+    with pytest.raises(LoadError, match=r"<flexcomp> 'box.obj': makes .* copies"):
+        catena.load(tmp_path / "m.xml")
 
 
 def test_files_are_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -207,23 +225,23 @@ def test_attached_models_are_confined_as_well(tmp_path: Path) -> None:
     assert [link.name for link in loaded.links] == ["p_b"]
     assert loaded.tree.meshes["p_b"][0].uri == str(box)
     write(child, model('\n<include file="/etc/passwd"/>'))
-    with pytest.raises(LoadError, match=r"child.xml, line 2: <include> .*out of bounds"):
+    with pytest.raises(LoadError, match=r"child.xml .part of .*main.xml., line 2: <include> .*out of bounds"):
         catena.load(main)
     write(child, model(f'<replicate count="9999">{BODY}</replicate>'))
-    with pytest.raises(LoadError, match=r"child.xml, line 1: .*copies"):
+    with pytest.raises(LoadError, match=r"child.xml .part of .*main.xml., line 1: .*copies"):
         catena.load(main)
     write(child, '<mujoco><asset><model name="k" file="../main/main.xml"/></asset></mujoco>')
     with pytest.raises(LoadError, match="attaches itself"):
         catena.load(main)
     write(child, '<robot name="r"><link name="a"/></robot>')
-    with pytest.raises(LoadError, match=r"child.xml, line 1: <robot> cannot be attached"):
+    with pytest.raises(LoadError, match=r"child.xml .part of .*main.xml., line 1: <robot> cannot be attached"):
         catena.load(main)
 
 
 def test_mujocos_words_lead_to_file_and_line(tmp_path: Path) -> None:
     write(tmp_path / "part.xml", '<mujocoinclude>\n\n<body name="x"><joint type="odd"/></body></mujocoinclude>')
     main = write(tmp_path / "main.xml", model('\n<include file="part.xml"/>'))
-    with pytest.raises(LoadError, match=r"main.xml: MuJoCo cannot compile it: .*'odd'.*part.xml, line 3"):
+    with pytest.raises(LoadError, match=r"main.xml: MuJoCo cannot compile it: .*'odd'.*part.xml .*, line 3"):
         catena.load(main)
     with pytest.raises(LoadError, match=r"MuJoCo cannot compile it: .*bdy.*, line 3"):
         catena.load(model("\n\n<bdy/>"))

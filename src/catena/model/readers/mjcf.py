@@ -75,10 +75,12 @@ def _compiled(mujoco: Any, source: Source) -> tuple[Any, list[str]]:
         before = mujoco.get_mju_user_warning()
         mujoco.set_mju_user_warning(said.append)
         try:
-            model = mujoco.MjSpec.from_string(source.text, source.models, source.assets).compile()
+            # some files are asked for while the text is parsed, the others when it is compiled
+            model = mujoco.MjSpec.from_string(source.text, source.assets, source.assets).compile()
         finally:
             mujoco.set_mju_user_warning(before)
-    return model, said + [str(warning.message) for warning in caught]
+    given = [str(warning.message) for warning in caught]
+    return model, [heard for heard in said if not any(whole.startswith(heard) for whole in given)] + given
 
 
 class MjcfParts:

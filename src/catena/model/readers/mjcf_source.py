@@ -63,15 +63,13 @@ class Node(NamedTuple):
 class Source:
     """What MuJoCo's compiler is given, and the way back from its words to the files.
 
-    `assets` holds the content of files by made-up names, `models` those of them that are attached, `paths` their paths;
-    line i of any text is `lines[i - 1]`.
+    `assets` holds the content of files by made-up names, `paths` their paths; line i of any text is `lines[i - 1]`.
     """
 
     document: Document
     roots: tuple[str, ...] = ()
     text: str = ""
     assets: dict[str, bytes] = field(default_factory=dict)
-    models: dict[str, bytes] = field(default_factory=dict)
     paths: dict[str, str] = field(default_factory=dict)
     lines: list[tuple[Document, int]] = field(default_factory=list)
     named: dict[tuple[str, str], tuple[Document, int]] = field(default_factory=dict)
@@ -92,6 +90,11 @@ class Source:
         """A LoadError at the element of that name, where the file has one."""
         document, line = self.named.get((tag, name or ""), (self.document, None))
         return document.error(message, line)
+
+    def opened(self, path: str) -> Document:
+        """A document that the model includes or attaches."""
+        label = f"{path} (part of {self.document.source})"
+        return Document(self.read(path, caps.MAX_TEXT), label, Path(path), "utf-8")
 
     def read(self, path: str, most: int) -> bytes:
         """The content of a file, counted towards all that is read for this model."""
@@ -165,7 +168,7 @@ def _included(source: Source, element: Element, where: Place, main: Places) -> P
         nested = where.places.folder
         beside = () if nested is None or main.folder is None else (os.path.relpath(nested, main.folder),)
         path = main.find(name, "", *beside)
-        document = Document(source.read(path, caps.MAX_TEXT), path, Path(path), "utf-8")
+        document = source.opened(path)
     except (FieldError, Refused) as error:
         raise where.refuse(element, _about(element, error)) from None
     place = Place.of(document, Places(os.path.dirname(path) or ".", source.roots))
@@ -254,10 +257,11 @@ class _Writer:
         return self._kept(data, os.path.splitext(path)[1].lower(), path)
 
     def _kept(self, data: bytes, ending: str, path: str) -> str:
-        """Named by content, since MuJoCo remembers what it has read before by name."""
-        name = hashlib.blake2b(data, digest_size=16).hexdigest() + (ending if ending[1:].isalnum() else "")
+        """Named by path and content, since MuJoCo remembers what it has read before by name."""
+        digest = hashlib.blake2b(data, digest_size=16, key=hashlib.blake2b(os.fsencode(path)).digest())
+        name = digest.hexdigest() + (ending if ending[1:].isalnum() else "")
         self.source.assets[name] = data
-        self.source.paths.setdefault(name, path)
+        self.source.paths[name] = path
         return name
 
     def _file_size(self, element: Element, attributes: dict[str, str]) -> int:
@@ -271,14 +275,12 @@ class _Writer:
             path = self._found(node.place, name)
             if os.path.realpath(path) in self.above:
                 raise Refused("attaches itself")
-            document = Document(source.read(path, caps.MAX_TEXT), path, Path(path), "utf-8")
+            document = source.opened(path)
         except (FieldError, Refused) as error:
             raise node.place.refuse(node.element, _about(node.element, error)) from None
         rewritten = _text(source, document, self.above)
         self.heaviest = max(self.heaviest, source.weighed.total - before)
-        kept = self._kept(rewritten.encode(), ".xml", path)
-        source.models[kept] = source.assets[kept]
-        return kept
+        return self._kept(rewritten.encode(), ".xml", path)
 
     def _found(self, place: Place, name: str, *folders: str) -> str:
         """The path of a file that the model names, in the model's folders or else beside the included file."""
