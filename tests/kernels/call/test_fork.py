@@ -111,3 +111,60 @@ def test_a_child_does_not_wait_for_what_a_helper_had_in_hand(finish):
         check=False,
     )
     assert ended.returncode == 0, ended.stderr
+
+
+WHILE_COMPILING = """
+import os, signal, threading, time
+import numpy as np
+import catena
+
+rng, born, ended = np.random.default_rng(0), [], []
+signal.signal(signal.SIGALRM, lambda *_: born.append(os.fork()))
+
+def others():
+    for seed in range(100, 200):
+        if len(ended) == 8:
+            return
+        other = catena.random_tree(seed, 3)
+        other.placements(other.neutral())
+
+thread = threading.Thread(target=others)
+thread.start()
+for seed in range(100):
+    robot = catena.random_tree(seed, 4)
+    q, v = robot.neutral(), np.ones(robot.nv)
+    born.clear()
+    signal.setitimer(signal.ITIMER_REAL, rng.uniform(1e-3, 0.2))
+    a = robot.forward_dynamics(q, v, v)
+    signal.setitimer(signal.ITIMER_REAL, 0)
+    right = np.allclose(robot.inverse_dynamics(q, v, a), v)
+    if born and not born[0]:
+        os._exit(17 if right else 18)
+    assert right
+    if born:
+        deadline = time.monotonic() + 60
+        while not (found := os.waitpid(born[0], os.WNOHANG))[0]:
+            if time.monotonic() > deadline:
+                os.kill(born[0], 9)
+                ended.append("hangs")
+                break
+            time.sleep(1e-3)
+        else:
+            ended.append(os.waitstatus_to_exitcode(found[1]))
+    if len(ended) == 8:
+        break
+thread.join()
+assert ended == [17] * 8, ended
+"""
+
+
+def test_children_forked_by_a_signal_handler_in_the_middle_of_compiling_go_on():
+    ended = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", WHILE_COMPILING],
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+        env={**os.environ, "CATENA_CACHE_DIR": ""},
+    )
+    assert ended.returncode == 0, ended.stderr
