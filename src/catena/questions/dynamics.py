@@ -13,7 +13,7 @@ from catena.arguments.wrenches import Wrenches
 from catena.functions.catalogue import BIAS, FORWARD_DYNAMICS, INVERSE_DYNAMICS
 from catena.functions.function import Function
 from catena.functions.question import Answering, question
-from catena.model.singular import check_leaves
+from catena.model.singular import check_invertible
 
 if TYPE_CHECKING:
     from catena.robot import Robot
@@ -26,7 +26,7 @@ METHODS = (*FORWARD_DYNAMICS, "fixman")
 
 def _forward_dynamics(robot: Robot, given: tuple[str, ...], method: str, joint_losses: bool) -> Function:
     one_of("forward dynamics method", method, METHODS, METHOD_HINTS)
-    check_leaves(robot.tree)
+    check_invertible(robot.tree)
     if method == "fixman":
         from catena.fixman.method import functions_for  # brings in SciPy
 
