@@ -28,8 +28,10 @@ METHOD_HINTS = {
 def one_of(what: str, value: Any, allowed: Iterable[str], hints: dict[str, str] | None = None) -> str:
     """The word itself; UnsupportedError for one that is not among those allowed, with a hint where there is one."""
     words = list(allowed)
-    if isinstance(value, str) and value in words:
-        return value
+    if isinstance(value, str):
+        value = word = str.__str__(value)  # of class str: others may compare and hash as they like
+        if word in words:
+            return word
     shown = repr(value) if isinstance(value, str | int | float | None) else f"a {type(value).__name__}"
     also = f"; {_hint(value, words, hints or {})}" if isinstance(value, str) else ""
     raise UnsupportedError(f"no {what} {shown}; expected one of {', '.join(map(repr, words))}{also.rstrip('; ')}")

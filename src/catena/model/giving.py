@@ -1,7 +1,7 @@
 """Which joints nothing resists at one configuration: articulated inertias, with NumPy, of a few links.
 
-The recursion is that of :func:`catena.algorithms.steps.free_joint`, but a joint along which D vanishes is passed by: what
-does not resist it does not pull at its parent either.
+The recursion is that of :func:`catena.algorithms.steps.free_joint`, but a joint along which D vanishes is passed by:
+what does not resist it does not pull at its parent either.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from catena.spatial import Dofs, Force
 Array = npt.NDArray[Any]
 
 _ROUNDING = 1e-13
-"""Resistance below this, beside what all that moves along could offer, is rounding: nothing computed from it has a digit."""
+"""Resistance below this, beside what all that moves along could offer, is rounding: no digit is left of it."""
 
 
 def giving_way(tree: Tree, links: list[int], seed: int) -> set[int]:
