@@ -152,6 +152,11 @@ class Case:
         """Ask, by position or by name."""
         return getattr(self.owner, self.name)(*args, **arguments)
 
+    def plainly(self, before: dict[str, Any]) -> dict[str, Any]:
+        """The arguments with plain arrays of what they held before the call, and no `out`."""
+        arrays, given = asking.arrays(self.declared), {n: x for n, x in self.given.items() if n != "out"}
+        return {n: odd_values.plain(x, before.get(n)) if n in arrays else x for n, x in given.items()}
+
     def __str__(self) -> str:
         shown = ", ".join(f"{name}={odd_values.shown(x)}" for name, x in self.given.items())
         return f"{type(self.owner).__name__}({self.robot.name}).{self.name}({shown})"
@@ -176,9 +181,7 @@ def fault(case: Case) -> str | None:
         if out is None and before != {name: odd_values.content(x) for name, x in case.given.items() if name != "out"}:
             return "changed an argument"
         try:
-            plain = case.ask(
-                **{n: odd_values.plain(x, content=before.get(n)) for n, x in case.given.items() if n != "out"}
-            )
+            plain = case.ask(**case.plainly(before))
         except Exception as error:
             return f"answered, but plain arrays raise {type(error).__name__}: {error}"
     pairs = list(zip(asking.results(answer), asking.results(plain), strict=True))

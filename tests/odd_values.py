@@ -75,14 +75,14 @@ class Quiet(np.ndarray):
 
 def _strided(rng: np.random.Generator, x: np.ndarray) -> np.ndarray:
     wide = np.full([2 * n + 1 for n in x.shape], 7.5, x.dtype)
-    part = wide[tuple(slice(1, None, 2) if n else slice(0, 0) for n in x.shape)]
+    part = wide[(..., *[slice(1, None, 2) if n else slice(0, 0) for n in x.shape])]
     part[...] = x
     return part
 
 
 def _backwards(rng: np.random.Generator, x: np.ndarray) -> np.ndarray:
-    turn = (slice(None, None, -1),) * x.ndim
-    return np.ascontiguousarray(x[turn])[turn]
+    turn = (..., *[slice(None, None, -1)] * x.ndim)
+    return x[turn].copy()[turn]
 
 
 def _unaligned(rng: np.random.Generator, x: np.ndarray) -> np.ndarray:

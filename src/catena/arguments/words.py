@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+import numpy as np
+
 from catena.algorithms.kinematics import FRAMES
 from catena.errors import UnsupportedError
 
@@ -41,6 +43,13 @@ def _hint(value: str, words: list[str], hints: dict[str, str]) -> str:
     if value.lower() in words:
         return f"did you mean {value.lower()!r}?"
     return hints.get(value.upper(), "")
+
+
+def truth(what: str, value: Any) -> bool:
+    """A yes or no; UnsupportedError for what is neither, such as an array."""
+    if not isinstance(value, bool | np.bool_) and not (isinstance(value, int) and value in (0, 1)):
+        raise UnsupportedError(f"{what} must be True or False, got a {type(value).__name__}")
+    return bool(value)
 
 
 def frame_word(frame: Any) -> str:

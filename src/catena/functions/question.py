@@ -142,7 +142,7 @@ class Declared:
         if any(asked._own[place] is None for place in found.own):
             asked._make_own()
         by_name = dict(zip(self.names, values, strict=True))
-        arrays = [asked._own[x] if isinstance(x, int) else self._array(asked, by_name[x]) for x in found.sources]
+        arrays = [asked._own[x] if isinstance(x, int) else self._array(asked, x, by_name[x]) for x in found.sources]
         try:
             given, batch = found.signature.arguments(arrays)
         except ShapeError as error:
@@ -163,8 +163,9 @@ class Declared:
             return self._resolve(asked, keys, values)
         return asked._compiled.once(known, lambda: self._resolve(asked, keys, values))
 
-    def _array(self, asked: Any, value: Any) -> Any:
-        return wrenches(asked, value, self.label(asked)) if isinstance(value, Mapping) else value
+    def _array(self, asked: Any, name: str, value: Any) -> Any:
+        mapped = self.roles[self.names.index(name)] is Role.MAPPING_OR_ARRAY and isinstance(value, Mapping)
+        return wrenches(asked, value, self.label(asked)) if mapped else value
 
     def label(self, asked: Answering) -> str:
         """What messages call it."""
