@@ -16,6 +16,7 @@ from catena.errors import (
     PrecisionWarning,
     ShapeError,
     SingularError,
+    SingularWarning,
     UnknownNameError,
     UnsupportedError,
 )
@@ -46,6 +47,7 @@ __all__ = [
     "Robot",
     "ShapeError",
     "SingularError",
+    "SingularWarning",
     "UnknownNameError",
     "UnsupportedError",
     "__version__",

@@ -74,6 +74,10 @@ class PrecisionWarning(CatenaWarning):
     """A result that has lost digits; the message says how many are left and which method keeps them."""
 
 
+class SingularWarning(CatenaWarning):
+    """Samples of a batch at which the mass matrix has no inverse; the message says which, and they are NaN."""
+
+
 def warn(message: str, category: type[CatenaWarning]) -> None:
     """Give a warning at the line of the user's code that led to it: the nearest one outside this package."""
     frame: FrameType | None = sys._getframe(1)

@@ -13,8 +13,9 @@ def checked_dtype(question: str, dtype: Any) -> np.dtype[Any]:
     """The dtype to compute in; UnsupportedError, which names the question, if that cannot be."""
     try:
         found: np.dtype[Any] = np.dtype(dtype)
-    except TypeError:
-        raise UnsupportedError(f"{question}: dtype must be float64 or float32, got {dtype!r}") from None
+    except Exception:  # NumPy asks objects of any class for their dtype
+        shown = repr(dtype) if isinstance(dtype, str | int | float | None) else f"a {type(dtype).__name__}"
+        raise UnsupportedError(f"{question}: dtype must be float64 or float32, got {shown}") from None
     if found not in (np.float64, np.float32):
         raise UnsupportedError(f"{question}: dtype must be float64 or float32, got {found.name}")
     return found

@@ -21,7 +21,7 @@ JointLike = str | int | np.integer[Any] | JointView
 def link_name(tree: Tree, link: object) -> str:
     """The name of a link given in any of the ways; names are returned as they are."""
     if isinstance(link, str):
-        return link
+        return str.__str__(link)  # of class str, whatever class it was of
     if isinstance(link, JointView):
         raise UnknownNameError(f"{link!r} is a joint where a link was expected; the link it carries is {link.child!r}")
     return _name(tree, link, "link", LinkView, tree.link_names)
@@ -30,7 +30,11 @@ def link_name(tree: Tree, link: object) -> str:
 def link_names(tree: Tree, links: LinkLike | Iterable[LinkLike]) -> tuple[str, ...]:
     """The names of one link or of several."""
     if isinstance(links, Iterable) and not isinstance(links, str):
-        return tuple(link_name(tree, link) for link in links)
+        try:
+            several = tuple(links)
+        except Exception:  # whatever somebody's own collection raises
+            raise UnknownNameError(f"several links are given as a list, not as {_shown(links)}") from None
+        return tuple(link_name(tree, link) for link in several)
     return (link_name(tree, links),)
 
 
@@ -43,7 +47,7 @@ def one_or_several(tree: Tree, link: Any) -> str | tuple[str, ...]:
 def joint_name(tree: Tree, joint: object) -> str:
     """The name of a joint given in any of the ways; names are returned as they are."""
     if isinstance(joint, str):
-        return joint
+        return str.__str__(joint)
     if isinstance(joint, LinkView):
         raise UnknownNameError(f"{joint!r} is a link where a joint was expected; its joint is {joint.joint.name!r}")
     return _name(tree, joint, "joint", JointView, tree.joint_names)
@@ -69,5 +73,8 @@ def _name(tree: Tree, given: object, what: str, view: type[LinkView | JointView]
 
 
 def _shown(given: object) -> str:
-    text = repr(given)
+    try:
+        text = repr(given)
+    except Exception:
+        text = " " * 40
     return text if len(text) < 40 and not isinstance(given, np.ndarray) else f"a {type(given).__name__}"

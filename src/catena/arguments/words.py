@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+import numpy as np
+
 from catena.algorithms.kinematics import FRAMES
 from catena.errors import UnsupportedError
 
@@ -28,8 +30,10 @@ METHOD_HINTS = {
 def one_of(what: str, value: Any, allowed: Iterable[str], hints: dict[str, str] | None = None) -> str:
     """The word itself; UnsupportedError for one that is not among those allowed, with a hint where there is one."""
     words = list(allowed)
-    if isinstance(value, str) and value in words:
-        return value
+    if isinstance(value, str):
+        value = word = str.__str__(value)  # of class str: others may compare and hash as they like
+        if word in words:
+            return word
     shown = repr(value) if isinstance(value, str | int | float | None) else f"a {type(value).__name__}"
     also = f"; {_hint(value, words, hints or {})}" if isinstance(value, str) else ""
     raise UnsupportedError(f"no {what} {shown}; expected one of {', '.join(map(repr, words))}{also.rstrip('; ')}")
@@ -39,6 +43,13 @@ def _hint(value: str, words: list[str], hints: dict[str, str]) -> str:
     if value.lower() in words:
         return f"did you mean {value.lower()!r}?"
     return hints.get(value.upper(), "")
+
+
+def truth(what: str, value: Any) -> bool:
+    """A yes or no; UnsupportedError for what is neither, such as an array."""
+    if not isinstance(value, bool | np.bool_) and not (isinstance(value, int) and value in (0, 1)):
+        raise UnsupportedError(f"{what} must be True or False, got a {type(value).__name__}")
+    return bool(value)
 
 
 def frame_word(frame: Any) -> str:

@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from catena.algorithms.determinant import LOG_DETERMINANT_GRADIENT
+from catena.model.singular import check_invertible
 
 if TYPE_CHECKING:
     from catena.robot import Robot
@@ -35,6 +36,7 @@ def fixman_potential(robot: Robot, q: npt.ArrayLike, kT: npt.ArrayLike = 1.0) ->
     (..., nq); `kT` is in joules, a number or one for each sample. Returns a :class:`FixmanPotential`. The value of
     log det M depends on the units of mass and length by a constant, which moves U but not the torque. O(n).
     """
+    check_invertible(robot.tree)
     half = 0.5 * np.asarray(kT, dtype=float)
     value, gradient = robot._compiled.kernel(LOG_DETERMINANT_GRADIENT)(q)
     return FixmanPotential(half * value, -half[..., None] * gradient)

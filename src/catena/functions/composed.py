@@ -61,7 +61,8 @@ class Composed:
         self, given: list[np.ndarray], wanted: list[np.ndarray | None], batch: Shape, *, keep: bool = False
     ) -> list[Any]:
         """The results for checked arguments, as :meth:`catena.kernels.call.kernel.Kernel.compute` gives them."""
-        found = self._recipe(self._ask, *given)
+        rows = [np.asarray(a, self.dtype, order="C") for a in given]  # NumPy's sums depend on how arrays lie in memory
+        found = self._recipe(self._ask, *rows)
         found = found if isinstance(found, tuple) else (found,)
         results = [
             self._result(x, batch + port.shape, w) for x, port, w in zip(found, self.outputs, wanted, strict=True)

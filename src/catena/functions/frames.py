@@ -22,7 +22,7 @@ from catena.functions.frame_recipes import Carried
 from catena.functions.function import Function
 from catena.functions.recipes import Ask
 from catena.model.lowering.placement import snapped
-from catena.model.singular import check_leaves
+from catena.model.singular import check_invertible
 from catena.model.tree import Frame
 from catena.spatial import Mat3, Transform, Turn, Vec3
 
@@ -109,7 +109,7 @@ def _at_points(algorithm: Callable[..., Any]) -> Callable[..., Any]:
 
 def _check_moving(robot: Robot, names: Sequence[str], invertible: bool = False) -> None:
     """Refuse the base, and where Λ is wanted, frames that fewer joints move than they have directions."""
-    check_leaves(robot.tree)
+    check_invertible(robot.tree)
     moving: set[int] = set()
     for name in names:
         k = robot.frame(name).link

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from catena.errors import SingularError
 from catena.functions.function import Function, Kind, dense_shape, is_dense, kind
 from catena.model.lowering.exact import exact_constants, is_finer
 from catena.model.lowering.lowered import Lowered, lower
@@ -33,7 +34,7 @@ def evaluate(
     for name, kind_name in function.given(tuple(values)).items():
         numbers = [scalar(x) for x in np.ravel(np.asarray(values[name], dtype=object)).tolist()]
         fields[name] = _spread(links, kind(kind_name), numbers)
-    results = _outputs(function, links, function.algorithm(links, *_arguments(function, fields)))
+    results = _run(function, links, fields)
     return {name: np.array(numbers, dtype=object).reshape(shape) for name, (numbers, shape) in results.items()}
 
 
@@ -45,7 +46,7 @@ def trace(lowered: Lowered, function: Function, present: tuple[str, ...] = ()) -
         k = kind(kind_name)
         sizes[name] = int(np.prod(k.full_shape(*_sizes(lowered)))) if k.per != "robot" else k.width
         fields[name] = _spread(links, k, [graph.input(name, i) for i in range(sizes[name])])
-    results = _outputs(function, links, function.algorithm(links, *_arguments(function, fields)))
+    results = _run(function, links, fields)
     return sizes, {name: numbers for name, (numbers, _) in results.items()}
 
 
@@ -53,8 +54,18 @@ def _sizes(lowered: Lowered) -> tuple[int, int, int]:
     return lowered.n, int(lowered.q_start[-1]), int(lowered.v_start[-1])
 
 
-def _arguments(function: Function, fields: Mapping[str, Any]) -> list[Any]:
-    return [fields.get(name) for name in function.inputs]
+def _run(
+    function: Function, links: RealLinks, fields: Mapping[str, Any]
+) -> dict[str, tuple[list[Scalar], tuple[int, ...]]]:
+    """Run the algorithm: the outputs by name, their scalars in one long list, and their shapes."""
+    try:
+        result = function.algorithm(links, *[fields.get(name) for name in function.inputs])
+    except ZeroDivisionError as error:
+        raise SingularError(
+            f"{function.question} divides by zero: the mass matrix has no inverse; give links that nothing resists an "
+            "inertia or their joints an armature"
+        ) from error
+    return _outputs(function, links, result)
 
 
 def _spread(links: RealLinks, k: Kind, numbers: Sequence[Scalar]) -> Any:

@@ -136,11 +136,7 @@ class Declared:
     def answer(self, asked: Answering, values: Sequence[Any]) -> Any:
         """The answer for values of all parameters, in order."""
         keys = [self._key(*each) for each in zip(self.roles, values, self.defaults, strict=True)]
-        try:
-            known = (self, *[_hashable(key) for key in keys])
-            found = asked._compiled.once(known, lambda: self._resolve(asked, keys, values))
-        except TypeError:  # an option that cannot be looked up is refused by name
-            found = self._resolve(asked, keys, values)
+        found = self._found(asked, keys, values)
         if any(asked._own[place] is None for place in found.own):
             asked._make_own()
         by_name = dict(zip(self.names, values, strict=True))
@@ -157,9 +153,18 @@ class Declared:
             return results[0]
         return tuple(results) if found.wrapper is None else found.wrapper(*results)
 
+    def _found(self, asked: Answering, keys: Sequence[Any], values: Sequence[Any]) -> Answer:
+        """How these options are answered, found out once; those that cannot be looked up are refused by name."""
+        try:
+            known = (self, *[_hashable(key) for key in keys])
+            hash(known)
+        except Exception:  # whatever an object's own hash raises
+            return self._resolve(asked, keys, values)
+        return asked._compiled.once(known, lambda: self._resolve(asked, keys, values))
+
     def _array(self, asked: Any, name: str, value: Any) -> Any:
-        by_link = isinstance(value, Mapping) and self.roles[self.names.index(name)] is Role.MAPPING_OR_ARRAY
-        return wrenches(asked, value, self.label(asked)) if by_link else value
+        mapped = self.roles[self.names.index(name)] is Role.MAPPING_OR_ARRAY and isinstance(value, Mapping)
+        return wrenches(asked, value, self.label(asked)) if mapped else value
 
     def label(self, asked: Answering) -> str:
         """What messages call it."""

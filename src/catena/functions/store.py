@@ -72,8 +72,10 @@ class Compiled(Books):
 
 def check_kernel_shape(shape: str | None) -> None:
     """Refuse a word that is not a shape of kernels."""
-    if shape not in ("unrolled", "rolled", None):
-        raise UnsupportedError(f"kernel must be 'unrolled', 'rolled' or None, got {shape!r}")
+    word = str.__str__(shape) if isinstance(shape, str) else ""
+    if shape is not None and word not in ("unrolled", "rolled"):
+        shown = repr(word) if isinstance(shape, str) else f"a {type(shape).__name__}"
+        raise UnsupportedError(f"kernel must be 'unrolled', 'rolled' or None, got {shown}")
 
 
 def chosen_shape(tree: Tree, function: Function, shape: str | None) -> str:

@@ -18,7 +18,7 @@ from catena.mass_matrix.formulation import OWN
 from catena.mass_matrix.lanczos import largest_eigenvalue
 from catena.mass_matrix.prepared import Prepared, prepared
 from catena.mass_matrix.vectors import hint, product, product_from_the_left
-from catena.model.singular import check_leaves
+from catena.model.singular import check_invertible
 
 if TYPE_CHECKING:
     from scipy.sparse.linalg import LinearOperator
@@ -33,7 +33,7 @@ def _action(name: str, inverse: bool = True) -> Rule:
 
     def rule(matrix: MassMatrix, given: tuple[str, ...]) -> Function:
         if inverse:
-            check_leaves(matrix.robot.tree)
+            check_invertible(matrix.robot.tree)
         found: Function = getattr(matrix._compiled.formulation, name)
         return found
 

@@ -175,10 +175,10 @@ def _joint_pose(tree: Tree, i: int, q: npt.ArrayLike) -> Pose:
         part, f"{joint_type.nq} finite coordinates to lock it at", repr(q), "give them in rad or m"
     )
     values = checks.stacked([q], shape, lambda _: fault).ravel()
-    values = joint_type.normalize(values)
-    if not np.isfinite(values).all():
+    dofs = joint_type.normalize(Dofs(values.tolist()))
+    if not np.isfinite(dofs.values).all():
         raise fault
-    motion = joint_type.motion(Dofs(values.tolist()), float(tree.pitch[i]), Screw(0, 1, 0, 0))
+    motion = joint_type.motion(dofs, float(tree.pitch[i]), Screw(0, 1, 0, 0))
     pulls = [motion @ Force.of([0, 0, 0, *unit]) for unit in np.eye(3).tolist()]
     columns = np.array([list(pull.components) for pull in pulls], dtype=float)
     turn = columns[:, 3:].T

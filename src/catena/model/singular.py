@@ -1,6 +1,7 @@
-"""Inertias that are singular: links whose own inertia has no inverse, and leaves that make M singular.
+"""Inertias that are singular: links whose own inertia has no inverse, and joints that make M singular everywhere.
 
-A leaf does when nothing holds it back: no mass, no inertia about its axes, no armature.
+A joint does when nothing holds it back. On a leaf that is so with no mass, no inertia about its axes and no armature;
+elsewhere, when what hangs on the link gives way too, as behind a free joint, or a hinge on the same axis.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from catena.errors import SingularError
+from catena.model.giving import giving_way
 from catena.model.joints import JOINT_TYPES
 from catena.model.topology import listed
 from catena.model.tree import Tree
@@ -21,6 +23,10 @@ Array = npt.NDArray[Any]
 _GENERIC = [0.3, 0.7, 0.4, 0.5, 0.6, 0.2, 0.9]  # coordinates at which no joint type is special
 _ROUNDING = 1e-14
 _THIN = 1e-9
+
+_CHUNK = 65_536
+_CONFIGURATIONS = 3
+_MOST_LINKS, _MOST_SUSPECTS, _NEAR = 4000, 200, 16  # of longer trees, how much is looked at
 
 
 def without_inverse(tree: Tree) -> Array:
@@ -46,6 +52,24 @@ def check_masses(tree: Tree) -> None:
         )
 
 
+def check_invertible(tree: Tree) -> None:
+    """SingularError, with the names of a joint and its link, if M(q) is singular at every configuration q."""
+    check_leaves(tree)
+    known: list[int] | None = tree.__dict__.get("_unheld")
+    if known is None:
+        known = tree.__dict__["_unheld"] = unheld_inside(tree)
+    if known:
+        link, joint = tree.link_names[known[0]], tree.joint_names[known[0]]
+        raise SingularError(
+            f"joint {joint!r} makes the mass matrix singular at every configuration: expected something that resists "
+            f"it on its link {link!r} or beyond, found that the joints beyond give way; give the link an inertia or "
+            "the joint an armature, or make one of them fixed (with a free joint of its own, a robot needs no "
+            "floating base)",
+            link=link,
+            joint=joint,
+        )
+
+
 def check_leaves(tree: Tree, strict: bool = True) -> list[str]:
     """SingularError for the first unheld leaf; with `strict=False` a warning that names them instead."""
     loose = unheld_leaves(tree)
@@ -68,11 +92,45 @@ def unheld_leaves(tree: Tree) -> list[int]:
     """Links without children whose own block of M(q) is singular at every q. Cost: O(n), vectorised by joint type."""
     carries = np.zeros(tree.n + 1, dtype=bool)
     carries[tree.parent] = True  # the base, -1, is the last entry
-    leaves = np.flatnonzero(~carries[:-1])
-    loose = [
-        _unheld(tree, leaves[tree.joint_type[leaves] == joint_type], joint_type)
-        for joint_type in np.unique(tree.joint_type[leaves])
-    ]
+    return _unheld_among(tree, np.flatnonzero(~carries[:-1]))
+
+
+def unheld_inside(tree: Tree) -> list[int]:
+    """Links at whose joint M(q) is singular at every q though they carry others, tips first.
+
+    A link that holds its own joint needs no look at what it carries; where there are others, the articulated inertias
+    of what they carry are found at a few configurations, in O(n). Of trees of more than some thousand links only what
+    is near such links is looked at, and what cannot be told from that is not refused.
+    """
+    suspects = [i for start in range(0, tree.n, _CHUNK) for i in _unheld_among(tree, np.arange(start, tree.n)[:_CHUNK])]
+    if not suspects:
+        return []
+    if tree.n > _MOST_LINKS:
+        suspects = suspects[-_MOST_SUSPECTS:]
+    links, complete = _carried(tree, suspects)
+    loose = set(suspects)
+    for seed in range(_CONFIGURATIONS):
+        if loose:
+            loose &= giving_way(tree, links, seed)
+    return sorted(loose, reverse=True) if complete else []
+
+
+def _carried(tree: Tree, links: list[int]) -> tuple[list[int], bool]:
+    """These links and those that they carry, base to tip; and whether these are all."""
+    wanted = np.zeros(tree.n + 1, dtype=bool)
+    frontier = np.array(links)
+    for _ in range(tree.n if tree.n <= _MOST_LINKS else _NEAR):
+        wanted[frontier] = True
+        frontier = np.flatnonzero(wanted[tree.parent] & ~wanted[:-1])
+        if not len(frontier):
+            break
+    return [int(i) for i in np.flatnonzero(wanted)], not len(frontier)
+
+
+def _unheld_among(tree: Tree, links: Array) -> list[int]:
+    """Those of the links whose own inertia does not hold their joint."""
+    types = tree.joint_type[links]
+    loose = [_unheld(tree, links[types == joint_type], joint_type) for joint_type in np.unique(types)]
     return sorted(int(i) for group in loose for i in group)
 
 
@@ -90,6 +148,8 @@ def _unheld(tree: Tree, leaves: Array, joint_type: int) -> Array:
     reach = np.sum(slide**2, axis=-1) + np.sum(turn**2, axis=-1) * np.sum(com**2, axis=-1)[:, None]
     most = mass[:, None] * reach + np.sum(turn**2, axis=-1) * np.trace(inertia, axis1=1, axis2=2)[:, None] + armature
     loose = (held <= _ROUNDING * most).any(axis=1)
+    if joint.nv == 1:
+        return np.asarray(leaves[loose])
     size = np.sqrt(np.where(held > 0, held, 1.0))
     correlation = block / (size[:, :, None] * size[:, None, :])
     return np.asarray(leaves[loose | (np.linalg.eigvalsh(correlation)[:, 0] <= _ROUNDING)])

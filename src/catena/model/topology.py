@@ -19,7 +19,7 @@ class Topology:
     parent: list[int]  # of each link: the link that carries that joint
 
 
-def listed(names: Iterable[str], limit: int = 4) -> str:
+def listed(names: Iterable[object], limit: int = 4) -> str:
     """A few names, quoted, for a message."""
     names = list(names)
     more = f" and {len(names) - limit} others" if len(names) > limit else ""

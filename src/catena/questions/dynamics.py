@@ -8,12 +8,12 @@ import numpy as np
 import numpy.typing as npt
 
 from catena.algorithms.joint_losses import JOINT_LOSSES, with_joint_losses
-from catena.arguments.words import METHOD_HINTS, one_of
+from catena.arguments.words import METHOD_HINTS, one_of, truth
 from catena.arguments.wrenches import Wrenches
 from catena.functions.catalogue import BIAS, FORWARD_DYNAMICS, INVERSE_DYNAMICS
 from catena.functions.function import Function
 from catena.functions.question import Answering, question
-from catena.model.singular import check_leaves
+from catena.model.singular import check_invertible
 
 if TYPE_CHECKING:
     from catena.robot import Robot
@@ -26,18 +26,18 @@ METHODS = (*FORWARD_DYNAMICS, "fixman")
 
 def _forward_dynamics(robot: Robot, given: tuple[str, ...], method: str, joint_losses: bool) -> Function:
     one_of("forward dynamics method", method, METHODS, METHOD_HINTS)
-    check_leaves(robot.tree)
+    check_invertible(robot.tree)
     if method == "fixman":
         from catena.fixman.method import functions_for  # brings in SciPy
 
         function = functions_for(robot).forward
     else:
         function = FORWARD_DYNAMICS[method]
-    return with_joint_losses(function) if joint_losses else function
+    return with_joint_losses(function) if truth("joint_losses", joint_losses) else function
 
 
 def _inverse_dynamics(robot: Robot, given: tuple[str, ...], joint_losses: bool) -> Function:
-    return with_joint_losses(INVERSE_DYNAMICS) if joint_losses else INVERSE_DYNAMICS
+    return with_joint_losses(INVERSE_DYNAMICS) if truth("joint_losses", joint_losses) else INVERSE_DYNAMICS
 
 
 class Dynamics(Answering):

@@ -15,7 +15,7 @@ from catena.algorithms.operational_space import MOBILITY
 from catena.arguments.wrenches import Wrenches
 from catena.functions.function import Function
 from catena.functions.question import Answering, question
-from catena.model.singular import check_leaves, check_masses
+from catena.model.singular import check_invertible, check_masses
 
 if TYPE_CHECKING:
     from catena.robot import Robot
@@ -54,12 +54,12 @@ def _reactions(robot: Robot, given: tuple[str, ...]) -> Function:
 
 
 def _forward_link_dynamics(robot: Robot, given: tuple[str, ...]) -> Function:
-    check_leaves(robot.tree)
+    check_invertible(robot.tree)
     return _LINK_DYNAMICS
 
 
 def _link_mobilities(robot: Robot, given: tuple[str, ...]) -> Function:
-    check_leaves(robot.tree)
+    check_invertible(robot.tree)
     return MOBILITY
 
 

@@ -11,7 +11,7 @@ from catena.algorithms.inverse_matrix import INVERSE_MASS_MATRIX
 from catena.functions.function import Function
 from catena.functions.question import question
 from catena.mass_matrix.matrix import MassMatrix
-from catena.model.singular import check_leaves
+from catena.model.singular import check_invertible
 from catena.questions.jacobians import Jacobians, Links, about_frames
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ class OperationalInertia(NamedTuple):
 
 
 def _inverse_mass_matrix(robot: Robot, given: tuple[str, ...]) -> Function:
-    check_leaves(robot.tree)
+    check_invertible(robot.tree)
     return INVERSE_MASS_MATRIX
 
 

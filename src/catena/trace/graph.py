@@ -211,7 +211,7 @@ class Graph:
     def div(self, x: Operand, y: Operand) -> Operand:
         """x / y."""
         if not isinstance(y, Expr):
-            return x / y if not isinstance(x, Expr) else self.mul(x, 1.0 / y)
+            return _quotient(x, y) if not isinstance(x, Expr) else self.mul(x, _quotient(1.0, y))
         if not isinstance(x, Expr) and x == 0.0:
             return 0.0
         if x is y:
@@ -275,6 +275,13 @@ class Graph:
         if a is b and op == "lt":
             return y
         return self._node(op, a, b, x, y)
+
+
+def _quotient(x: float, y: float) -> float:
+    """X / y as processors divide: what is folded must not fail where the machine code would go on."""
+    if y != 0.0:
+        return x / y
+    return math.nan if x == 0.0 or x != x else math.copysign(math.inf, x) * math.copysign(1.0, y)
 
 
 def live(outputs: Iterable[Operand]) -> list[Expr]:

@@ -36,6 +36,7 @@ def same_ir() -> str:
         c.give("1", "i64")
     kind = type_of(c, "%given")
     with c.when(c.same(kind, api(c, "dict"))):
+        c.go_unless(c.same(type_of(c, "%known"), api(c, "tuple")), "different")
         c.give(c.call("@same_keys", "ptr %known", "ptr %given", gives="i64"), "i64")
     c.go_unless(c.same(kind, type_of(c, "%known")), "different")
     equal = c.call(api(c, "PyObject_RichCompareBool"), "ptr %known", "ptr %given", f"i32 {_EQUAL}", gives="i32")

@@ -1,0 +1,225 @@
+"""Mass matrices without an inverse are refused by name; those that have one are not, however thin their links are."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import catena
+from catena.errors import SingularError
+from catena.functions.catalogue import FORWARD_DYNAMICS
+from catena.mass_matrix.formulation import METHODS
+from catena.model.singular import check_invertible, unheld_inside, unheld_leaves
+
+BODY: dict[str, Any] = {"mass": 1.0, "com": (0.1, 0.2, 0.3), "inertia": (0.1, 0.2, 0.25)}
+POINT: dict[str, Any] = {"mass": 1.0, "com": (0.3, 0.0, 0.0)}
+
+
+def chain(*joints: tuple[str, dict[str, Any]], base: str = "fixed", root: dict[str, Any] | None = None) -> catena.Robot:
+    """Links one after the other: each a joint's maker, with an axis after a colon, and the link's numbers."""
+    builder = catena.Builder("chain").link("l0", **(root or {}))
+    for i, (joint, link) in enumerate(joints):
+        kind, _, axis = joint.partition(":")
+        builder.link(f"l{i + 1}", **link)
+        getattr(builder, kind)(f"j{i + 1}", f"l{i}", f"l{i + 1}", **({"axis": axis} if axis else {}))
+    return builder.build(base=base)
+
+
+SINGULAR = {
+    "two free joints": (chain(("free", BODY), ("revolute:z", BODY), base="floating"), "l0"),
+    "a slide and a hinge under a floating base": (
+        chain(("revolute:z", {}), ("prismatic:x", BODY), base="floating"),
+        "l0",
+    ),
+    "two hinges on one axis": (chain(("revolute:z", {}), ("revolute:z", BODY)), "l1"),
+    "two slides along one axis": (chain(("revolute:x", BODY), ("prismatic:y", {}), ("prismatic:y", BODY)), "l2"),
+    "a ball on a ball": (chain(("spherical", {}), ("spherical", BODY)), "l1"),
+    "a plane and a hinge across": (chain(("planar", {}), ("revolute:z", POINT), ("revolute:x", BODY)), "l1"),
+    "four slides": (
+        chain(("prismatic:x", {}), ("prismatic:y", {}), ("prismatic:z", {}), ("prismatic:x", BODY)),
+        "l1",
+    ),
+    "a mass on the axis": (chain(("revolute:z", {"mass": 1.0}), ("prismatic:z", {"mass": 1.0})), "l1"),
+}
+REGULAR = {
+    "a cross of two hinges": chain(("revolute:x", {}), ("revolute:y", BODY)),
+    "three slides and three hinges": chain(
+        ("prismatic:x", {}),
+        ("prismatic:y", {}),
+        ("prismatic:z", {}),
+        ("revolute:x", {}),
+        ("revolute:y", {}),
+        ("revolute:z", BODY),
+    ),
+    "a free joint on a slide's link": chain(("prismatic:x", BODY), ("free", BODY)),
+    "a massless root": chain(
+        ("revolute:z", BODY), ("revolute:x", BODY), base="floating", root={"inertia": (0, 0, 1e-9)}
+    ),
+    "points": catena.point_mass_chain([1.0] * 6, [1.0] * 6),
+    "rods": catena.rod_chain(6, 1.0, 1.0),
+    "tiny beside huge": chain(
+        ("revolute:z", {}),
+        ("revolute:x", {"mass": 1e-6, "com": (0.0, 0.01, 0.0)}),
+        ("revolute:z", {**BODY, "mass": 1e3}),
+    ),
+}
+
+
+@pytest.mark.parametrize("kernel", ["unrolled", "rolled"])
+@pytest.mark.parametrize("name", SINGULAR)
+def test_what_needs_an_inverse_refuses_by_name(name, kernel):
+    robot, link = SINGULAR[name]
+    q, v = robot.random_configuration(0), np.ones(robot.nv)
+    asked = [
+        *[
+            lambda m=m: robot.forward_dynamics(q, v, v, method=m, kernel=kernel)
+            for m in FORWARD_DYNAMICS
+            if m != "dense"
+        ],
+        lambda: robot.forward_dynamics(q, v, v, method="dense"),
+        *[lambda m=m: robot.mass_matrix(q, m, kernel=kernel).solve(v) for m in METHODS if m != "fixman"],
+        *[lambda m=m: robot.mass_matrix(q, m, kernel=kernel).logdet() for m in METHODS if m != "fixman"],
+        lambda: robot.mass_matrix(q, kernel=kernel).inv(),
+        lambda: robot.mass_matrix(q, kernel=kernel).sqrt_times(v),
+        lambda: robot.inverse_mass_matrix(q, kernel=kernel),
+        lambda: robot.forward_link_dynamics(q, v, v, kernel=kernel),
+        lambda: robot.link_mobilities(q, kernel=kernel),
+        lambda: robot.operational_mobility(q, robot.links[-1].name, kernel=kernel),
+        lambda: catena.fixman_potential(robot, q),
+    ]
+    for ask in asked:
+        with pytest.raises(SingularError, match="singular at every configuration") as caught:
+            ask()
+        assert caught.value.link == link
+        assert caught.value.joint == robot.tree.joint_names[robot.link_index(link)]
+        assert repr(caught.value.link) in str(caught.value)
+        assert repr(caught.value.joint) in str(caught.value)
+
+
+@pytest.mark.parametrize("name", SINGULAR)
+def test_what_needs_none_answers(name):
+    robot, _ = SINGULAR[name]
+    q, v = robot.random_configuration(0, (3,)), np.ones(robot.nv)
+    for kernel in ("unrolled", "rolled"):
+        tau = robot.inverse_dynamics(q, v, v, kernel=kernel)
+        M = robot.mass_matrix(q, kernel=kernel)
+        np.testing.assert_allclose(M.times(v) + robot.bias(q, v, kernel=kernel), tau, atol=1e-12)
+        np.testing.assert_allclose(M.dense() @ v, M.times(v), atol=1e-12)
+        smallest = np.linalg.eigvalsh(M.dense())[..., 0]
+        assert (np.abs(smallest) < 1e-12).all()
+
+
+@pytest.mark.parametrize("name", SINGULAR)
+def test_elsewhere_it_is_an_error_of_ours_or_no_number(name):
+    robot, _ = SINGULAR[name]
+    q, v = robot.random_configuration(0), np.ones(robot.nv)
+    for function in ("forward_dynamics/fd3", "forward_dynamics/dense", "log_determinant"):
+        given = (q,) if function == "log_determinant" else (q, v, v)
+        for ask in (
+            lambda f=function: catena.count(robot, f),
+            lambda f=function, g=given: catena.evaluate(robot, f, *g),
+        ):
+            try:
+                ask()
+            except SingularError as error:
+                assert "divides by zero" in str(error)  # noqa: PT017
+
+
+@pytest.mark.parametrize("name", SINGULAR)
+def test_a_rotor_helps(name):
+    robot, _ = SINGULAR[name]
+    tree = robot.tree
+    helped = catena.Robot(type(tree)(**{**vars_of(tree), "armature": np.full(tree.nv, 0.1)}))
+    q, v = helped.random_configuration(0), np.ones(helped.nv)
+    a = helped.forward_dynamics(q, v, v)
+    np.testing.assert_allclose(helped.inverse_dynamics(q, v, a), v, atol=1e-9)
+
+
+def vars_of(tree: Any) -> dict[str, Any]:
+    return {name: getattr(tree, name) for name in tree.__dataclass_fields__}
+
+
+@pytest.mark.parametrize("name", REGULAR)
+def test_thin_links_are_not_refused(name):
+    robot = REGULAR[name]
+    check_invertible(robot.tree)
+    q, v = robot.random_configuration(0), np.ones(robot.nv)
+    a = robot.forward_dynamics(q, v, v)
+    np.testing.assert_allclose(robot.inverse_dynamics(q, v, a), v, atol=1e-6)
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_random_trees_of_massless_points_and_bodies(seed):
+    """Refused if and only if the mass matrix, scaled to a unit diagonal, is singular at random configurations."""
+    rng = np.random.default_rng(seed)
+    builder, kinds = catena.Builder("random").link("l0", **BODY), ["revolute", "prismatic", "spherical", "planar"]
+    for i in range(6):
+        link = [{}, POINT, BODY][rng.integers(3)] if i < 4 else BODY
+        builder.link(f"l{i + 1}", **link)
+        kind = kinds[rng.choice(4, p=[0.5, 0.3, 0.1, 0.1])]
+        axis = {} if kind == "spherical" else {"axis": "xyz"[rng.integers(3)]}
+        position = (0.0, 0.0, 0.0) if rng.random() < 0.5 else tuple(rng.standard_normal(3))
+        above = i if i < 4 else int(rng.integers(4, i + 1))
+        getattr(builder, kind)(f"j{i + 1}", f"l{above}", f"l{i + 1}", position=position, **axis)
+    robot = builder.build()
+    M = robot.mass_matrix(robot.random_configuration(rng, (4,))).dense()
+    size = np.sqrt(np.diagonal(M, axis1=1, axis2=2))
+    size = np.where(size > 0, size, 1.0)
+    smallest = np.linalg.eigvalsh(M / (size[:, :, None] * size[:, None, :]))[:, 0].max()
+    assert bool(unheld_inside(robot.tree)) == (smallest < 1e-13)
+    assert smallest < 1e-13 or smallest > 1e-10  # so that the question has one answer
+
+
+def test_a_massless_carrier_on_a_long_chain():
+    """Of a million links only what is near the carrier is looked at."""
+    robot = catena.rod_chain(10_000, 1.0, 1.0)
+    massless = robot.tree.mass * np.where(np.arange(robot.tree.n) == 5000, 0.0, 1.0)
+    tree = type(robot.tree)(**{**vars_of(robot.tree), "mass": massless})
+    assert unheld_inside(tree) == []
+
+
+@pytest.mark.filterwarnings("ignore::catena.ModelWarning")
+def test_real_robots_are_not_refused(example_urdfs):
+    """At the configurations that random numbers find, their mass matrices have an inverse."""
+    for path in example_urdfs:
+        for base in ("fixed", "floating"):
+            try:
+                tree = catena.load(path, base=base).tree
+            except catena.LoadError:  # a few are fragments of others
+                continue
+            assert unheld_leaves(tree) or not unheld_inside(tree), path
+
+
+HANGING = chain(("revolute:z", {}), ("revolute:x", {"mass": 1.0, "com": (0.0, 0.0, 0.3)}))
+"""A point on a cross of hinges: when it hangs straight, nothing resists the first hinge."""
+
+
+@pytest.mark.parametrize("kernel", ["unrolled", "rolled"])
+@pytest.mark.parametrize("method", ["innovations", "udu", "fd1", "fd2", "fd4", "two_sweep"])
+@pytest.mark.parametrize("batch", [5, 64])
+def test_a_singular_sample_touches_no_other(method, kernel, batch, rng):
+    q, v, tau = rng.uniform(0.5, 1.0, (3, batch, 2))
+    good = HANGING.forward_dynamics(q, v, tau, method=method, kernel=kernel)
+    q[3, 1] = 0.0
+    found = HANGING.forward_dynamics(q, v, tau, method=method, kernel=kernel)
+    assert not np.isfinite(found[3]).all()
+    others = np.arange(batch) != 3
+    np.testing.assert_array_equal(found[others], good[others])
+
+
+def test_the_dense_method_says_which_samples_are_singular(rng):
+    q, b = rng.uniform(0.5, 1.0, (2, 6, 2))
+    good = HANGING.mass_matrix(q, "dense")
+    q[[1, 4], 1] = 0.0
+    bad, others = HANGING.mass_matrix(q, "dense"), [0, 2, 3, 5]
+    with pytest.warns(catena.SingularWarning, match="samples 1, 4$"):
+        found = bad.solve(b)
+    np.testing.assert_array_equal(found[others], good.solve(b)[others])
+    assert np.isnan(found[[1, 4]]).all()
+    assert np.isnan(bad.logdet()[[1, 4]]).all()
+    with pytest.warns(catena.SingularWarning, match=r"\(0, 1\), \(1, 1\)$"):
+        HANGING.mass_matrix(q.reshape(2, 3, 2), "dense").inv()
+    with pytest.raises(SingularError, match="positive definite"):
+        HANGING.mass_matrix(q[1], "dense").solve(b[0])
