@@ -111,6 +111,15 @@ def test_what_needs_none_answers(name):
         assert (np.abs(smallest) < 1e-12).all()
 
 
+def said_by(ask):
+    """What a SingularError says, of the words that are looked for; nothing if there was none."""
+    try:
+        ask()
+    except SingularError as error:
+        return "divides by zero" if "divides by zero" in str(error) else str(error)
+    return ""
+
+
 @pytest.mark.parametrize("name", SINGULAR)
 def test_elsewhere_it_is_an_error_of_ours_or_no_number(name):
     robot, _ = SINGULAR[name]
@@ -121,10 +130,7 @@ def test_elsewhere_it_is_an_error_of_ours_or_no_number(name):
             lambda f=function: catena.count(robot, f),
             lambda f=function, g=given: catena.evaluate(robot, f, *g),
         ):
-            try:
-                ask()
-            except SingularError as error:
-                assert "divides by zero" in str(error)  # noqa: PT017
+            assert said_by(ask) in ("", "divides by zero")
 
 
 @pytest.mark.parametrize("name", SINGULAR)
