@@ -26,7 +26,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-from tests.asking import Asked, arrays_of, every_question
+from tests.calling import Asked, arrays_of, every_question
 
 import catena
 from catena.errors import CatenaError

@@ -198,6 +198,7 @@ class Scale(Answering):
     _own_names: ClassVar = {"a": 0, "b": 1}
 
     def __init__(self, kernel: Kernel, *own: Any) -> None:
+        install()
         self._compiled, self._own, self.made = Bench(kernel), own, 0
 
     def _make_own(self) -> None:
@@ -213,6 +214,7 @@ class Machine(Answering):
     """Answers with a kernel written by hand; `chosen` keeps the options that were looked at in Python."""
 
     def __init__(self, kernel: Kernel) -> None:
+        install()
         self._compiled, self._own, self.chosen = Bench(kernel), (), []
 
     @question(_choose)
@@ -231,6 +233,3 @@ class Machine(Answering):
     @question(_square)
     def square(self, x: npt.ArrayLike, name: Any, *, out: Any = None) -> Any:
         """The square of a number."""
-
-
-install()

@@ -12,7 +12,7 @@ from catena.functions.linkwise import evaluate, lowered_for
 from catena.kernels.codegen.context import WORDS, context_of, layout_of
 from catena.trace.graph import LEAF, Expr, live
 from catena.trace.interpret import _OPERATIONS
-from catena.trace.recorder import CARRY, CONST, PARENT, SELF, classify, recorded
+from catena.trace.recorder import BASE, CARRY, CONST, PARENT, SELF, classify, recorded
 
 MANY = (*FORWARD_DYNAMICS.values(), INVERSE_DYNAMICS, BIAS, MASS_MATRIX_TIMES)
 FUNCTIONS = {function.name: function for function in MANY if not function.dense}
@@ -37,10 +37,9 @@ class ByHand:
             for k in range(self.table["links"])[:: loop.direction]:
                 carried = self._turn(k, loop.bodies[self.table["classes"][k]], carried)
             if loop.direction < 0:
-                for slot in {slot for slots in self.recording.results.values() for slot in slots} & set(carried):
+                for slot in self.recording.arriving & set(carried):
                     self.fields[0, self.recording.slots[slot]] += carried[slot]
-        for name, slots in self.recording.results.items():
-            self.out[name][:] = [self.fields[0, self.recording.slots[slot]] for slot in slots]
+        self._turn(-1, self.recording.epilogue, {})
         return self.out
 
     def _turn(self, k, body, carried):
@@ -64,6 +63,8 @@ class ByHand:
             return carried[index]
         if array == CONST:
             return self.table["constants"][k, self.recording.columns[self.table["classes"][k]].index(index)]
+        if array == BASE:
+            return self.fields[0, self.recording.slots[index]]
         if array in (SELF, PARENT):
             return self.fields[self._row(k, array), self.recording.slots[index]]
         return self.given[array][self._start(k, array) + index]

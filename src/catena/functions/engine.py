@@ -30,6 +30,7 @@ def prepare() -> None:
     """
     from catena.functions.question import install
     from catena.kernels import build  # noqa: F401
+    from catena.kernels.call import procedures  # noqa: F401
     from catena.kernels.machine import target
 
     target.host()
