@@ -233,9 +233,10 @@ def faults(seed: int, first: int, count: int, seconds: float = SECONDS) -> Itera
             elif word == "wrong":
                 yield rest
             done |= word == "done"
+        end = _end(process)  # this closes its pipes
         if done:
             return
-        yield f"{at}: {_end(process)}"
+        yield f"{at}: {end}"
         number = at + 1
 
 
