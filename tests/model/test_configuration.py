@@ -61,10 +61,12 @@ def test_limits_are_kept() -> None:
     np.testing.assert_allclose(q.min(axis=0), [-0.2, 3], atol=0.01)
 
 
-def test_float32_stays_float32(robot: catena.Robot, rng: np.random.Generator) -> None:
+def test_float32_on_request(robot: catena.Robot, rng: np.random.Generator) -> None:
     q, dv = robot.random_configuration(rng).astype("f4"), rng.uniform(-1, 1, robot.nv).astype("f4")
-    assert robot.integrate(q, dv).dtype == np.float32
-    np.testing.assert_allclose(robot.integrate(q, dv), robot.integrate(q.astype(float), dv), atol=1e-5)
+    assert robot.integrate(q, dv).dtype == np.float64
+    found = robot.integrate(q, dv, dtype=np.float32)
+    assert found.dtype == np.float32
+    np.testing.assert_allclose(found, robot.integrate(q.astype(float), dv), atol=1e-5)
 
 
 def test_any_array_like_is_accepted() -> None:
