@@ -10,7 +10,7 @@ from tests.mechanisms import MOVING, relative
 
 import catena
 from catena.errors import ShapeError, UnsupportedError
-from catena.functions import engine
+from catena.functions import engine, store
 from catena.functions.catalogue import MASS_MATRIX
 from catena.functions.composed import Composed
 from catena.functions.function import Function
@@ -74,11 +74,11 @@ def test_a_result_may_lie_where_an_argument_does(robot: catena.Robot) -> None:
 
 
 def test_long_chains_get_the_recipe_unless_told_otherwise() -> None:
-    chain = catena.rod_chain(engine.UNROLLED + 1)
+    chain = catena.rod_chain(store.UNROLLED + 1)
     assert isinstance(engine.kernel(chain, MASS_MATRIX), Composed)
     assert not isinstance(engine.kernel(catena.rod_chain(3), MASS_MATRIX), Composed)
-    long = catena.rod_chain(engine.UNROLLABLE + 1)
-    with pytest.raises(UnsupportedError, match="use shape='rolled'"):
+    long = catena.rod_chain(store.UNROLLABLE + 1)
+    with pytest.raises(UnsupportedError, match="use kernel='rolled'"):
         engine.kernel(long, MASS_MATRIX, kernel="unrolled")
 
 

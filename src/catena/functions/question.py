@@ -144,7 +144,7 @@ class Declared:
         try:
             given, batch = found.signature.arguments(arrays)
         except ShapeError as error:
-            hints = filter(None, (asked._hint(self.label(asked), x) for x in arrays))
+            hints = filter(None, (asked._hint(self.label(asked), x) for x in by_name.values()))
             raise ShapeError("; ".join((str(error), *hints))) from None
         out = by_name.get("out")
         results = found.kernel.compute(given, found.signature.wanted(out, batch), batch, keep=out is not None)

@@ -175,7 +175,10 @@ def _joint_pose(tree: Tree, i: int, q: npt.ArrayLike) -> Pose:
         part, f"{joint_type.nq} finite coordinates to lock it at", repr(q), "give them in rad or m"
     )
     values = checks.stacked([q], shape, lambda _: fault).ravel()
-    dofs = joint_type.normalize(Dofs(values.tolist()))
+    try:
+        dofs = joint_type.normalize(Dofs(values.tolist()))
+    except ZeroDivisionError:
+        raise fault from None
     if not np.isfinite(dofs.values).all():
         raise fault
     motion = joint_type.motion(dofs, float(tree.pitch[i]), Screw(0, 1, 0, 0))

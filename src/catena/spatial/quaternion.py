@@ -70,7 +70,10 @@ class Quaternion:
 
     @property
     def unit(self) -> Quaternion:
-        """The rotation along a quaternion of any length; NaN if that is zero or not finite."""
+        """The rotation along a quaternion of any length; NaN if that is zero or not finite.
+
+        Python's own floats raise ZeroDivisionError instead of giving NaN.
+        """
         largest: Scalar = absolute(self.w)
         for x in self.vector:
             largest = where(largest < absolute(x), absolute(x), largest)

@@ -26,7 +26,7 @@ def small(monkeypatch):
     monkeypatch.setattr(results, "LARGE", 1000)
     monkeypatch.setattr(results, "KEPT", 10_000)
     monkeypatch.setattr(results, "_spare", spare)
-    monkeypatch.setattr(results._Lent.__del__, "__defaults__", (spare,))
+    monkeypatch.setattr(results._Lent.__del__, "__defaults__", (spare, results._Block))
 
 
 def where(array):
