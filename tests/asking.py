@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import inspect
-from typing import Any
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -72,3 +73,40 @@ def arguments(
 def results(answer: Any) -> list[np.ndarray]:
     """The results of a question as a list of arrays."""
     return [np.asarray(x) for x in (answer if isinstance(answer, tuple) else (answer,))]
+
+
+METHODS = ("innovations", "udu", "dense")
+"""Methods of mass matrices that serve every robot."""
+
+
+class Asked(NamedTuple):
+    """A question with arguments for it."""
+
+    label: str
+    question: Callable[..., Any]
+    arguments: Mapping[str, Any]
+
+    def __call__(self, **options: Any) -> Any:
+        return self.question(**{**self.arguments, **options})
+
+
+def every_question(robot: catena.Robot, rng: np.random.Generator, batch: tuple[int, ...] = ()) -> Iterator[Asked]:
+    """All questions of a robot and of its mass matrices, by random arguments with these leading dimensions."""
+    for name, declared in ROBOT.items():
+        yield Asked(name, getattr(robot, name), _needed(robot, declared, rng, batch))
+    for method in METHODS:
+        M = robot.mass_matrix(robot.random_configuration(rng, batch), method=method)
+        for name, declared in MASS_MATRIX.items():
+            yield Asked(f"{method} {name}", getattr(M, name), _needed(robot, declared, rng, batch))
+
+
+def _needed(
+    robot: catena.Robot, declared: Declared, rng: np.random.Generator, batch: tuple[int, ...]
+) -> dict[str, Any]:
+    """Arguments for the parameters that have no default."""
+    given = arguments(robot, declared, rng, batch)
+    return {
+        name: given[name]
+        for name, default in zip(declared.names, declared.defaults, strict=True)
+        if default is inspect.Parameter.empty
+    }

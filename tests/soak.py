@@ -26,7 +26,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-from tests.calling import Asked, arrays_of, every_question
+from tests.asking import Asked, every_question, results
 
 import catena
 from catena.errors import CatenaError
@@ -47,7 +47,7 @@ class Known(NamedTuple):
     answer: list[bytes]
 
     def check(self, found: Any) -> None:
-        same = [x.tobytes() for x in arrays_of(found)] == self.answer
+        same = [x.tobytes() for x in results(found)] == self.answer
         if not same:
             raise AssertionError(f"robot {self.robot}: {self.asked.label} gave other bits")
 
@@ -90,7 +90,7 @@ class Soak:
                     answer = asked()
                 except CatenaError:
                     continue
-                found.append(Known(asked, i, [x.tobytes() for x in arrays_of(answer)]))
+                found.append(Known(asked, i, [x.tobytes() for x in results(answer)]))
         return found
 
     def ask(self, known: Known, kind: str) -> None:
@@ -102,7 +102,7 @@ class Soak:
         elif way < 0.4:
             options = {n: np.asfortranarray(x) for n, x in asked.arguments.items() if isinstance(x, np.ndarray)}
         elif way < 0.5:
-            outs = tuple(np.empty_like(x) for x in arrays_of(asked()))
+            outs = tuple(np.empty_like(x) for x in results(asked()))
             options = {"out": outs if len(outs) > 1 else outs[0]}
         known.check(asked(**options))
         self.counts[kind] += 1

@@ -203,7 +203,7 @@ def held(A: Directions, moved: Motions, hold: InverseOfSmall, Z: Directions) -> 
 def at_parent(links: Links, cut: Cut, k: Any) -> tuple[Any, Motion]:
     """Mobility and acceleration of the parent before link k is joined to it, in its own frame.
 
-    On symbolic links of a chain a parent's sums cannot be read before they are complete. A chain does not need to: only
+    Recorded for a chain, a parent's sums cannot be read before they are complete. A chain does not need to: only
     one child ever touches a parent, and finds it as it was.
     """
     if getattr(links, "chain", False):

@@ -171,7 +171,7 @@ class Declared:
         return asked._called(self.name)
 
     def _key(self, role: Role, value: Any, default: Any) -> Any:
-        """What a value is for the choice of a recipe."""
+        """What a value is for the choice of a procedure."""
         if role is Role.OPTION:
             return value
         if role is Role.OUT or (value is None and default is None):
@@ -229,7 +229,7 @@ class Declared:
     ) -> None:
         """Tell the emitted call, if this is something that it can do."""
         from catena.kernels.call.kernel import Kernel  # these two bring in much, and `import catena` should not
-        from catena.kernels.call.procedures import recipe
+        from catena.kernels.call.procedures import procedure
 
         if self.number < 0 or not isinstance(found.kernel, Kernel):
             return
@@ -243,7 +243,7 @@ class Declared:
             for x in found.sources
         ]
         maker = type(asked)._make_own if found.own else None
-        made = recipe(found.kernel, sources, found.wrapper or tuple, maker, table)
+        made = procedure(found.kernel, sources, found.wrapper or tuple, maker, table)
         if made is not None:
             words = [list(v) if isinstance(v, list) else k for k, v in zip(keys, values, strict=True)]
             asked._compiled.remember(self.number, words, made)

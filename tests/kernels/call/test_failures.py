@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.calling import arrays_of
+from tests import asking
 from tests.kernels.call.failing import MAY_FAIL, failing
 
 import catena
@@ -73,7 +73,7 @@ def _refused(call: Callable[..., Any], *arguments: Any) -> float:
 
 
 def same(found: Any, expected: list[np.ndarray]) -> bool:
-    return all(np.array_equal(x, y) for x, y in zip(arrays_of(found), expected, strict=True))
+    return all(np.array_equal(x, y) for x, y in zip(asking.results(found), expected, strict=True))
 
 
 def fails(call: Callable[[], Any], expected: list[np.ndarray], function: str, after: int) -> bool:
@@ -108,7 +108,7 @@ def test_every_allocation_of_the_emitted_call_may_fail(robot, function):
     catena.set_threads(1)  # helpers let go of their arguments a little later
     failures = 0
     for label, (call, objects) in ways(robot).items():
-        expected = [x.copy() for x in arrays_of(call())]
+        expected = [x.copy() for x in asking.results(call())]
         watched = [*objects, robot, np.dtype(np.float32), np.dtype(np.float64)]
         for after in range(30):
             failed = fails(call, expected, function, after)  # what is made once and kept, such as tables, is made here

@@ -100,7 +100,7 @@ def test_wrenches_that_change_while_they_are_converted(allocator):
 
 
 def read(table: dict[str, int], kept: list[Made]) -> list[int]:
-    """The numbers of the recipes in a book, as the emitted call would find them."""
+    """The numbers of the procedures in a book, as the emitted call would find them."""
     words = np.ctypeslib.as_array((np.ctypeslib.ctypes.c_int64 * 1).from_address(table["book"]))
     entries = int(words[Book.ENTRIES])
     size = Book.SIZE + 3 * entries

@@ -1,4 +1,4 @@
-"""The IR of a call from Python: it reads positional and keyword arguments, and finds the recipe that they choose.
+"""The IR of a call from Python: it reads positional and keyword arguments, and finds the procedure that they choose.
 
 ``answer`` is the vectorcall of every question (:mod:`catena.kernels.call.emitted`): ``callable`` is the question,
 the first argument the object that is asked. Options are looked up in the object's book, as the same objects or as equal

@@ -1,4 +1,4 @@
-"""What the emitted call knows of one object: for each question a book of options and recipes.
+"""What the emitted call knows of one object: for each question a book of options and procedures.
 
 The tables are laid out as :mod:`catena.kernels.call.words` says. A table that the emitted code may still be reading is
 never freed or changed in place: books grow by making a longer one, and keep the old ones, as their readers may too.
@@ -33,7 +33,7 @@ class Made:
 
 
 class BookOfAnswers:
-    """The recipes of one question, by the words that the emitted call looks for.
+    """The procedures of one question, by the words that the emitted call looks for.
 
     Threads, signal handlers and finalizers may add to it at any moment, also in between two steps of each other. Each
     makes a whole book of all entries there are, and looks again whether there are more when it has put it in place.
@@ -45,7 +45,7 @@ class BookOfAnswers:
         self._kept: list[np.ndarray] = []
 
     def add(self, keys: Sequence[Any], made: Made, place: Callable[[int], None]) -> None:
-        """Have calls with these keys, objects or :class:`Given`, follow a recipe: ``place`` the book with it."""
+        """Have calls with these keys, objects or :class:`Given`, follow a procedure: ``place`` the book with it."""
         if len(self._entries) >= MOST:
             return
         self._entries.append((made, tuple(keys)))

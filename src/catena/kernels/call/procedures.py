@@ -16,20 +16,20 @@ from catena.kernels.call.kernel import Kernel
 from catena.kernels.call.layout import python_api
 from catena.kernels.call.results import LARGE, new_result
 from catena.kernels.call.scratch import ALIGNMENT
-from catena.kernels.call.words import MAX_DIMENSIONS, PORT_WORDS, Frame, Port, Recipe, Wrenches
+from catena.kernels.call.words import MAX_DIMENSIONS, PORT_WORDS, Frame, Port, Procedure, Wrenches
 
 MAX_SCRATCH = 2**20
 """Kernels that compute in more bytes than this take so long that the call doesn't matter."""
 
 
-def recipe(
+def procedure(
     kernel: Kernel,
     sources: Sequence[int],
     wrapper: type = tuple,
     maker: Callable[[Any], None] | None = None,
     wrenches: Made | None = None,
 ) -> Made | None:
-    """The recipe that runs a kernel with inputs from these sources; None where that takes Python.
+    """The procedure that runs a kernel with inputs from these sources; None where that takes Python.
 
     ``wrapper`` is the class of several results. ``maker(self)`` makes arrays of self's own that are missing.
     """
@@ -40,28 +40,28 @@ def recipe(
         return None
     memory = np.empty(largest + ALIGNMENT, dtype=np.uint8)
     large, fresh = large_job(kernel), _fresh(kernel)
-    words = np.zeros(Recipe.SIZE + PORT_WORDS * len(ports), dtype=np.int64)
+    words = np.zeros(Procedure.SIZE + PORT_WORDS * len(ports), dtype=np.int64)
     widest = max(p.width for p in kernel.outputs) * kernel.dtype.itemsize
     values = {
-        Recipe.DTYPE: id(kernel.dtype),
-        Recipe.ITEM_BYTES: kernel.dtype.itemsize,
-        Recipe.INPUTS: len(kernel.inputs),
-        Recipe.OUTPUTS: len(kernel.outputs),
-        Recipe.SINGLE: kernel.single_entry,
-        Recipe.BATCH: kernel.batch_entry,
-        Recipe.CONTEXT: kernel.context_address,
-        Recipe.SCRATCH: aligned(memory),
-        Recipe.FEW: SHARED_WORK * kernel.lanes // max(1, kernel.operations),
-        Recipe.LARGE: id(large),
-        Recipe.POOLED: max(1, LARGE // max(1, widest)),
-        Recipe.FRESH: id(fresh),
-        Recipe.WRAPPER: id(wrapper),
-        Recipe.MAKER: 0 if maker is None else id(maker),
-        Recipe.WRENCHES: 0 if wrenches is None else wrenches.address,
+        Procedure.DTYPE: id(kernel.dtype),
+        Procedure.ITEM_BYTES: kernel.dtype.itemsize,
+        Procedure.INPUTS: len(kernel.inputs),
+        Procedure.OUTPUTS: len(kernel.outputs),
+        Procedure.SINGLE: kernel.single_entry,
+        Procedure.BATCH: kernel.batch_entry,
+        Procedure.CONTEXT: kernel.context_address,
+        Procedure.SCRATCH: aligned(memory),
+        Procedure.FEW: SHARED_WORK * kernel.lanes // max(1, kernel.operations),
+        Procedure.LARGE: id(large),
+        Procedure.POOLED: max(1, LARGE // max(1, widest)),
+        Procedure.FRESH: id(fresh),
+        Procedure.WRAPPER: id(wrapper),
+        Procedure.MAKER: 0 if maker is None else id(maker),
+        Procedure.WRENCHES: 0 if wrenches is None else wrenches.address,
     }
     for word, value in values.items():
         words[word] = value
-    rows = words[Recipe.SIZE :].reshape(-1, PORT_WORDS)
+    rows = words[Procedure.SIZE :].reshape(-1, PORT_WORDS)
     for port, source, row in zip(ports, (*sources, *[0] * len(kernel.outputs)), rows, strict=True):
         row[[Port.SOURCE, Port.RANK, Port.WIDTH]] = source, len(port.shape), port.width
         row[Port.DIMENSIONS : Port.DIMENSIONS + len(port.shape)] = port.shape

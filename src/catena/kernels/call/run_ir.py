@@ -1,14 +1,14 @@
-"""The IR that makes results of arrays, as a recipe says (:class:`catena.kernels.call.words.Recipe`).
+"""The IR that makes results of arrays, as a procedure says (:class:`catena.kernels.call.words.Procedure`).
 
-``run(recipe, self, values, out, declined)`` computes in machine code what it can: arguments that are arrays, lists or
-tuples of numbers, with no leading dimension or with one, of which those that are not plain contiguous arrays of the
+``run(procedure, self, values, out, declined)`` computes in machine code what it can: arguments that are arrays, lists
+or tuples of numbers, with no leading dimension or with one, of which those that are not plain contiguous arrays of the
 kernel's type are copied; mappings of wrenches; results that are new, or plain arrays given as ``out`` which overlap
 nothing. It sets ``declined`` and computes nothing if that is not the case. The GIL is held throughout, unless many
 samples go to the Python function ``large(job, samples, *arrays)``, where ``job`` is the address of a job
 (:mod:`catena.kernels.call.share_ir`) with rows, strides and results filled in, and ``arrays`` own the memory.
 
 All arguments are converted, which may run Python, before anything is relied on that Python could change. Wrenches,
-which are summed up in memory that belongs to the recipe, come last, and only one sample of them is taken.
+which are summed up in memory that belongs to the procedure, come last, and only one sample of them is taken.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from catena.kernels.call.api import api, type_of
 from catena.kernels.call.code import Code, Variable
 from catena.kernels.call.header import PLAIN, WRITEABLE, Header
 from catena.kernels.call.share_ir import JOB_WORDS, RESULTS, ROWS, STRIDES
-from catena.kernels.call.words import MAPPED, MAX_ARRAYS, OWN, OWNED, PORT_WORDS, Port, Recipe
+from catena.kernels.call.words import MAPPED, MAX_ARRAYS, OWN, OWNED, PORT_WORDS, Port, Procedure
 
 
 def run_ir() -> str:
@@ -29,16 +29,16 @@ class _Run:
     """``run``, written step by step."""
 
     def __init__(self) -> None:
-        c = self.code = Code("ptr @run(ptr %recipe, ptr %self, ptr %values, ptr %out, ptr %declined)")
+        c = self.code = Code("ptr @run(ptr %procedure, ptr %self, ptr %values, ptr %out, ptr %declined)")
         self.job = c.room("i64", JOB_WORDS)
         self.rows, self.strides, self.results = (c.at(self.job, i) for i in (ROWS, STRIDES, RESULTS))
         self.passed = c.room("ptr", 2 + 2 * MAX_ARRAYS)
         self.held, self.n_held = c.room("ptr", 2 * MAX_ARRAYS), c.variable("i64", "0")
         self.n_results, self.answer = c.variable("i64", "0"), c.variable("ptr", "null")
         self.arrays = c.at(self.passed, 2)
-        self.n_inputs, self.n_outputs = c.word("%recipe", Recipe.INPUTS), c.word("%recipe", Recipe.OUTPUTS)
-        self.dtype = c.word("%recipe", Recipe.DTYPE, "ptr")
-        self.inputs = c.at("%recipe", Recipe.SIZE)
+        self.n_inputs, self.n_outputs = c.word("%procedure", Procedure.INPUTS), c.word("%procedure", Procedure.OUTPUTS)
+        self.dtype = c.word("%procedure", Procedure.DTYPE, "ptr")
+        self.inputs = c.at("%procedure", Procedure.SIZE)
         self.outputs = c.at(self.inputs, c.product(self.n_inputs, PORT_WORDS))
         self.made = c.at(self.arrays, self.n_inputs)
         self.samples = c.variable("i64", "-1")
@@ -66,7 +66,7 @@ class _Run:
             c.set_word(self.arrays, i, "null", "ptr")
             with c.when(c.compare("sge", source, str(MAPPED))):
                 mapping = c.word("%values", c.difference(source, MAPPED), "ptr")
-                summed = c.call("@wrenches", "ptr %recipe", f"ptr {mapping}")
+                summed = c.call("@wrenches", "ptr %procedure", f"ptr {mapping}")
                 c.go_unless(c.compare("ne", summed, "null", "ptr"), "unusual")
                 c.set_word(self.rows, i, summed, "ptr")
                 c.go("collected")
@@ -98,7 +98,7 @@ class _Run:
         place = c.sum(i, Header.ITEMS // 8)
         found = c.variable("ptr", c.word(c.member("%self", OWNED), place, "ptr"))
         with c.when(c.same(found.get(), none)):
-            maker = c.word("%recipe", Recipe.MAKER, "ptr")
+            maker = c.word("%procedure", Procedure.MAKER, "ptr")
             c.go_unless(c.compare("ne", maker, "null", "ptr"), "unusual")
             arguments = c.room("ptr")
             c.set_word(arguments, 0, "%self", "ptr")
@@ -134,7 +134,7 @@ class _Run:
             c.set_word(self.rows, i, c.member(x, Header.DATA), "ptr")
         c.go_unless(c.compare("ne", self.samples.get(), "0"), "unusual")
         self.one = c.compare("eq", self.samples.get(), "-1")
-        unmapped = c.same(c.word("%recipe", Recipe.WRENCHES, "ptr"), "null")
+        unmapped = c.same(c.word("%procedure", Procedure.WRENCHES, "ptr"), "null")
         c.go_unless(c.either(self.one, unmapped), "unusual")
         self.count = c.choice(self.one, "1", self.samples.get())
         self.leading = c.choice(self.one, "0", "1")
@@ -194,7 +194,7 @@ class _Run:
     def _bytes(self, port: str, count: str | None = None) -> str:
         c = self.code
         elements = c.product(c.word(port, Port.WIDTH), count or self.count)
-        return c.product(elements, c.word("%recipe", Recipe.ITEM_BYTES))
+        return c.product(elements, c.word("%procedure", Procedure.ITEM_BYTES))
 
     def _apart(self, start: str, end: str, array: str, port: str, count: str) -> None:
         c = self.code
@@ -205,7 +205,7 @@ class _Run:
 
     def _make_results(self) -> None:
         c = self.code
-        few = c.compare("slt", self.samples.get(), c.word("%recipe", Recipe.POOLED))
+        few = c.compare("slt", self.samples.get(), c.word("%procedure", Procedure.POOLED))
         with c.count(self.n_outputs) as j:
             port, x = self._port(self.outputs, j), c.variable("ptr", c.word(self.given, j, "ptr"))
             is_new = c.same(x.get(), "null")
@@ -228,13 +228,13 @@ class _Run:
         return c.call(api(c, "PyArray_NewFromDescr"), *what, "ptr null", "ptr null", "i32 0", "ptr null")
 
     def _python(self, word: str, x: str, y: str, arrays: str = "0") -> str:
-        """Call a Python function of the recipe with two integers, and so many of the arrays after them."""
+        """Call a Python function of the procedure with two integers, and so many of the arrays after them."""
         c = self.code
         for place, number in enumerate((x, y)):
             address = c.new(f"inttoptr i64 {number} to ptr")
             integer = c.call(api(c, "PyLong_FromVoidPtr"), f"ptr {address}")
             c.set_word(self.passed, place, integer, "ptr")
-        function, count = c.word("%recipe", Recipe[word], "ptr"), c.sum(arrays, 2)
+        function, count = c.word("%procedure", Procedure[word], "ptr"), c.sum(arrays, 2)
         made = c.variable("ptr", "null")
         first, second = (c.word(self.passed, place, "ptr") for place in (0, 1))
         numbers = c.both(c.compare("ne", first, "null", "ptr"), c.compare("ne", second, "null", "ptr"))
@@ -247,15 +247,15 @@ class _Run:
 
     def _compute(self) -> None:
         c = self.code
-        context, scratch = (c.word("%recipe", word, "ptr") for word in (Recipe.CONTEXT, Recipe.SCRATCH))
+        context, scratch = (c.word("%procedure", word, "ptr") for word in (Procedure.CONTEXT, Procedure.SCRATCH))
         arguments = [f"ptr {x}" for x in (context, self.rows, self.strides, self.results, scratch)]
         with c.when(self.one):
-            single = c.word("%recipe", Recipe.SINGLE, "ptr")
+            single = c.word("%procedure", Procedure.SINGLE, "ptr")
             c.call(single, *arguments[:2], *arguments[3:], gives="void")
             c.go("computed")
         samples = self.samples.get()
-        with c.when(c.compare("sle", samples, c.word("%recipe", Recipe.FEW))):
-            batch = c.word("%recipe", Recipe.BATCH, "ptr")
+        with c.when(c.compare("sle", samples, c.word("%procedure", Procedure.FEW))):
+            batch = c.word("%procedure", Procedure.BATCH, "ptr")
             c.call(batch, *arguments, "i64 0", f"i64 {samples}", gives="void")
             c.go("computed")
         job = c.new(f"ptrtoint ptr {self.job} to i64")
@@ -276,7 +276,7 @@ class _Run:
         with c.when(c.compare("eq", self.n_outputs, "1")):
             self.answer.set(c.word(self.made, 0, "ptr"))
             c.go("release")
-        wrapper = c.word("%recipe", Recipe.WRAPPER, "ptr")
+        wrapper = c.word("%procedure", Procedure.WRAPPER, "ptr")
         together = c.call(api(c, "PyType_GenericAlloc"), f"ptr {wrapper}", f"i64 {self.n_outputs}")
         c.go_unless(c.compare("ne", together, "null", "ptr"), "failed")
         with c.count(self.n_outputs) as j:

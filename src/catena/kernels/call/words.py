@@ -2,8 +2,8 @@
 
 - A *question* has one table for all robots: its parameters, by name, in order.
 - A *book* belongs to a robot and a question: for each combination of options asked so far, an entry with one word for
-  each parameter and the address of the recipe.
-- A *recipe* says how arrays become results: the kernel's entry points, and a *port* for each input and output.
+  each parameter and the address of the procedure.
+- A *procedure* says how arrays become results: the kernel's entry points, and a *port* for each input and output.
 """
 
 from __future__ import annotations
@@ -43,29 +43,29 @@ class Parameter(IntEnum):
 class Role(IntEnum):
     """What a parameter is for."""
 
-    OPTION = 0  # chooses the recipe
+    OPTION = 0  # chooses the procedure
     ARRAY = 1  # goes into the kernel, unless it is None
     OUT = 2  # takes the results
-    WORD_OR_ARRAY = 3  # a string chooses the recipe, anything else is an array
-    MAPPING_OR_ARRAY = 4  # the keys of a dictionary choose the recipe, anything else is an array
+    WORD_OR_ARRAY = 3  # a string chooses the procedure, anything else is an array
+    MAPPING_OR_ARRAY = 4  # the keys of a dictionary choose the procedure, anything else is an array
 
 
 class Given(IntEnum):
-    """What an entry says of a parameter that chooses no recipe."""
+    """What an entry says of a parameter that chooses no procedure."""
 
     NOTHING = 0
     ARRAY = 1
 
 
 class Book(IntEnum):
-    """Words of a book; then the entries, each the address of a recipe and a word for each parameter."""
+    """Words of a book; then the entries, each the address of a procedure and a word for each parameter."""
 
     ENTRIES = 0  # how many there are
     SIZE = 1
 
 
-class Recipe(IntEnum):
-    """Words of a recipe; then a row of :class:`Port` for each input, and for each output."""
+class Procedure(IntEnum):
+    """Words of a procedure; then a row of :class:`Port` for each input, and for each output."""
 
     DTYPE = 0
     ITEM_BYTES = 1
@@ -140,8 +140,8 @@ __all__ = [
     "Given",
     "Parameter",
     "Port",
+    "Procedure",
     "Question",
-    "Recipe",
     "Role",
     "Wrenches",
 ]

@@ -5,23 +5,23 @@ from __future__ import annotations
 from catena.kernels.call.api import api
 from catena.kernels.call.code import Code
 from catena.kernels.call.header import Header
-from catena.kernels.call.words import MAX_KEYS, Frame, Recipe, Wrenches
+from catena.kernels.call.words import MAX_KEYS, Frame, Procedure, Wrenches
 
 
 def wrenches_ir() -> str:
-    """``wrenches(recipe, mapping)``: the address of the wrenches on all links; null where Python has to look."""
+    """``wrenches(procedure, mapping)``: the address of the wrenches on all links; null where Python has to look."""
     return str(_Wrenches().code)
 
 
 class _Wrenches:
-    """``wrenches``, written step by step; the mapping has the keys that the recipe is for."""
+    """``wrenches``, written step by step; the mapping has the keys that the procedure is for."""
 
     def __init__(self) -> None:
-        c = self.code = Code("ptr @wrenches(ptr %recipe, ptr %mapping)")
+        c = self.code = Code("ptr @wrenches(ptr %procedure, ptr %mapping)")
         self.held, self.n_held = c.room("ptr", MAX_KEYS), c.variable("i64", "0")
         self.sum = c.variable("ptr", "null")
-        self.dtype, self.table = (c.word("%recipe", word, "ptr") for word in (Recipe.DTYPE, Recipe.WRENCHES))
-        self.bytes = c.word("%recipe", Recipe.ITEM_BYTES)
+        self.dtype, self.table = (c.word("%procedure", word, "ptr") for word in (Procedure.DTYPE, Procedure.WRENCHES))
+        self.bytes = c.word("%procedure", Procedure.ITEM_BYTES)
         self._collect()
         self._clear()
         self._add()

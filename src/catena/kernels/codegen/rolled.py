@@ -23,7 +23,7 @@ CARRIED_TWICE = 8
 
 
 def rolled_ir(
-    program: Recording,
+    recording: Recording,
     inputs: Mapping[str, Kind],
     outputs: Mapping[str, Kind],
     layout: Layout,
@@ -35,13 +35,13 @@ def rolled_ir(
 
     Inputs that are ``shared`` have one row for all samples of a batch, and are not spread over lanes in memory.
     """
-    few = max([len(loop.start) for loop in program.loops], default=0) <= CARRIED_TWICE
+    few = max([len(loop.start) for loop in recording.loops], default=0) <= CARRIED_TWICE
     lanes = target.lanes(dtype) * (2 if shared and few else 1)  # two registers at a time: a chain is bound by latency
-    sweeps = {W: _Sweeps(program, inputs, outputs, layout, target, dtype, W, shared) for W in sorted({1, lanes})}
+    sweeps = {W: _Sweeps(recording, inputs, outputs, layout, target, dtype, W, shared) for W in sorted({1, lanes})}
     arrays = [*inputs.values(), *outputs.values()]
     spread = [k for name, k in inputs.items() if name not in shared] + list(outputs.values())
     blocks = sum(layout.per_link(k) for k in spread), sum(layout.fixed(k) for k in spread)
-    fields = dtype.itemsize * program.size
+    fields = dtype.itemsize * recording.size
     sizes = [
         lanes * (fields + dtype.itemsize * (blocks[1] + len(arrays) * lanes)) + 64,
         lanes * (fields + dtype.itemsize * blocks[0]),
@@ -51,7 +51,7 @@ def rolled_ir(
     parts = [
         HELPERS_IR,
         f"@lanes = dso_local constant i64 {lanes}",
-        f"@operations = dso_local constant i64 {max(1, program.operations)}",
+        f"@operations = dso_local constant i64 {max(1, recording.operations)}",
         f"@scratch_bytes = dso_local constant [4 x i64] [{', '.join(f'i64 {x}' for x in sizes)}]",
     ]
     declarations: set[str] = set()
@@ -74,7 +74,7 @@ class _Sweeps:
 
     def __init__(
         self,
-        program: Recording,
+        recording: Recording,
         inputs: Mapping[str, Kind],
         outputs: Mapping[str, Kind],
         layout: Layout,
@@ -83,12 +83,12 @@ class _Sweeps:
         W: int,
         shared: Sequence[str],
     ) -> None:
-        self.program, self.inputs, self.outputs, self.layout = program, inputs, outputs, layout
+        self.recording, self.inputs, self.outputs, self.layout = recording, inputs, outputs, layout
         self.shared = {f"in:{name}" for name in shared}
         self.target, self.dtype, self.W = target, dtype, W
         self.T, self.scalar = Lanes(dtype, W).type, Lanes(dtype, W).scalar
         self.align = dtype.itemsize * W
-        self.slots, self.row = program.size, max([len(c) for c in program.columns], default=0)
+        self.slots, self.row = recording.size, max([len(c) for c in recording.columns], default=0)
         self.declarations: set[str] = set()
         self.functions: set[str] = set()
         self.w = Writer()
@@ -101,12 +101,12 @@ class _Sweeps:
         w.label("entry")
         w.lines += load_words(WORDS)
         w.put("%last = sub i64 %links, 1")
-        for slot, x in self.program.base.items():
-            self._store(self._at("%fields", str(self.program.slots[slot])), self._number(x))
+        for slot, x in self.recording.base.items():
+            self._store(self._at("%fields", str(self.recording.slots[slot])), self._number(x))
         w.put("br label %loop0.start")
-        for number, loop in enumerate(self.program.loops):
+        for number, loop in enumerate(self.recording.loops):
             self._loop(number, loop)
-        w.label(f"loop{len(self.program.loops)}.start")
+        w.label(f"loop{len(self.recording.loops)}.start")
         self._epilogue()
         w.put("ret void")
         head = f"internal void @sweeps{self.W}(ptr noalias %context, {pointers}, ptr noalias %fields)"
@@ -155,13 +155,13 @@ class _Sweeps:
         """After all loops, what is made of the base's values."""
         here = {BASE: "%fields", **{f"in:{name}": f"%in.{name}" for name in self.inputs}}
         here.update({f"out:{name}": f"%out.{name}" for name in self.outputs})
-        self._body("base", self.program.epilogue, here, (), ())
+        self._body("base", self.recording.epilogue, here, (), ())
 
     def _arrived(self, name: str, carried: Sequence[Slot]) -> None:
         """What was carried to the base is added to what the base holds, where somebody asks for it."""
         for i, slot in enumerate(carried):
-            if slot in self.program.arriving:
-                at = self._at("%fields", str(self.program.slots[slot]))
+            if slot in self.recording.arriving:
+                at = self._at("%fields", str(self.recording.slots[slot]))
                 self._store(at, self.w.new(f"fadd {self.T} {self._load(at)}, %{name}.d{i}"))
 
     def _places(self, name: str, loop: Loop, number: int) -> dict[str, str]:
@@ -170,7 +170,7 @@ class _Sweeps:
         here = {CONST: self._at("%constants", w.new(f"mul i64 {k}, {self.row}"), self.scalar)}
         own = w.new(f"add i64 {k}, 1")
         here[SELF] = self._at("%fields", w.new(f"mul i64 {own}, {self.slots}"))
-        if self.program.chain:
+        if self.recording.chain:
             above = k
         else:
             parent = w.new(f"load i64, ptr {self._at('%parents', k, 'i64')}")
@@ -201,7 +201,7 @@ class _Sweeps:
         ends = []
         for number, (label, body) in enumerate(zip(labels, loop.bodies, strict=True)):
             w.label(label)
-            ends.append((label, self._body(name, body, here, carried, self.program.columns[number])))
+            ends.append((label, self._body(name, body, here, carried, self.recording.columns[number])))
             w.put(f"br label %{name}.end")
         return ends
 
@@ -220,7 +220,7 @@ class _Sweeps:
         texts = [block.operand(x) for x in values]
         for (array, index), text in zip(body.stores, texts, strict=False):
             place = here[array]
-            at = self.program.slots[index] if array in (SELF, PARENT) else index
+            at = self.recording.slots[index] if array in (SELF, PARENT) else index
             self._store(self._at(place, str(at)), text)
         return dict(zip(body.carried, texts[len(body.stores) :], strict=True))
 
@@ -238,7 +238,7 @@ class _Sweeps:
         if array == CONST:
             return self._everywhere(here[CONST], columns.index(index))
         if array in (SELF, PARENT, BASE):
-            return self._load(self._at(here[array], str(self.program.slots[index])))
+            return self._load(self._at(here[array], str(self.recording.slots[index])))
         place = f"in:{array}"
         if place in self.shared:
             return self._everywhere(here[place], index)
