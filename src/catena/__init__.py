@@ -8,6 +8,7 @@ from catena.kernels.machine import fingerprint as _fingerprint  # noqa: F401 - i
 from catena import fixman, operators, robots
 from catena.build import Builder, from_dh, planar_chain, point_mass_chain, random_tree, rod_chain
 from catena.errors import (
+    CacheWarning,
     CatenaError,
     CatenaWarning,
     LoadError,
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Builder",
+    "CacheWarning",
     "CatenaError",
     "CatenaWarning",
     "LoadError",

@@ -74,6 +74,10 @@ class PrecisionWarning(CatenaWarning):
     """A result that has lost digits; the message says how many are left and which method keeps them."""
 
 
+class CacheWarning(CatenaWarning):
+    """Machine code is not kept on disk, since its directory cannot be trusted; the message says why."""
+
+
 class SingularWarning(CatenaWarning):
     """Samples of a batch at which the mass matrix has no inverse; the message says which, and they are NaN."""
 

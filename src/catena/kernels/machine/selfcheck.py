@@ -31,8 +31,8 @@ def agrees(code: bytes, traced: Traced, dtype: np.dtype[Any]) -> bool:
         expected = values([x for output in outputs.values() for x in output], samples)
         batch = _joined(kernel(*samples.values()))
         singles = np.stack([_joined(kernel(*[x[i] for x in samples.values()])) for i in (0, 1)])
-    scale = TOLERANCE[dtype.itemsize] * np.abs(expected).max(initial=1.0, where=np.isfinite(expected))
-    close = np.abs(batch - expected) <= scale
+        scale = TOLERANCE[dtype.itemsize] * np.abs(expected).max(initial=1.0, where=np.isfinite(expected))
+        close = np.abs(batch - expected) <= scale
     return bool(np.all(close | ~np.isfinite(expected)) and np.array_equal(singles, batch[:2], equal_nan=True))
 
 
