@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from catena.arguments.links import LinkLike, link_name
-from catena.errors import ModelError
+from catena.errors import ModelError, ShapeError
 from catena.functions import engine
 from catena.functions.store import Compiled
 from catena.model import checks, edit
@@ -78,6 +78,8 @@ class Robot(Description, ConfigurationSpace, Dynamics, Operational, Energies, Li
         coordinate. The joints disappear from q and v; the links that they carry are merged into their parents and stay
         as frames. O(n).
         """
+        if not isinstance(positions, Mapping):
+            raise ShapeError(f"locked: positions must map joints to coordinates, got a {type(positions).__name__}")
         return type(self)(edit.locked(self.tree, {self.joint_index(joint): q for joint, q in positions.items()}))
 
     def attach(

@@ -176,3 +176,56 @@ def test_mass_matrices_name_what_is_wrong(method: str, shape: str) -> None:
                 factor @ np.ones(4)
             with pytest.raises(ShapeError, match=r"solve: b must have shape"):
                 factor.solve(np.ones(4))
+
+
+NO_NUMBERS = ["x", b"x", {}, object(), [1.0, [2.0]], 1j, [None]]
+
+
+@pytest.mark.parametrize("wrong", NO_NUMBERS, ids=repr)
+def test_what_is_no_array_of_numbers_is_named(wrong: Any) -> None:
+    chain, q = catena.planar_chain(np.ones(3), 1.0), np.zeros(3)
+    polymer = catena.point_mass_chain(np.ones(5), 1.0, 2.0)
+    blocks = catena.fixman.planar_blocks(q, 1.0, 1.0)
+    asked = {
+        "q": [
+            lambda: catena.fixman.solve_with_error(chain, wrong, q),
+            lambda: catena.fixman.solve_with_error(polymer, wrong, np.zeros(polymer.nv)),
+            lambda: catena.fixman.solve_in_pieces(chain, wrong, q),
+            lambda: catena.fixman_potential(chain, wrong),
+        ],
+        "b": [
+            lambda: catena.fixman.solve_with_error(chain, q, wrong),
+            lambda: catena.fixman.solve_in_pieces(chain, q, wrong),
+            lambda: blocks.solve(wrong),
+        ],
+        "kT": [lambda: catena.fixman_potential(chain, q, wrong)],
+        "theta": [lambda: catena.fixman.planar_blocks(wrong, 1.0, 1.0)],
+        "lengths": [lambda: catena.fixman.planar_blocks(q, wrong, 1.0)],
+        "masses": [lambda: catena.fixman.planar_blocks(q, 1.0, wrong)],
+        "applied": [lambda: chain.operators(q).H @ wrong],
+        "w": [lambda: chain.natural_orthogonal_complement(q).torques(wrong)],
+        "v": [lambda: chain.natural_orthogonal_complement(q).twists(wrong)],
+        "rotation": [
+            lambda: catena.rotations.rotation_derivatives(lambda R: R.xx, wrong),
+            lambda: catena.rotations.motion_jacobian(np.eye(3), wrong),
+        ],
+        "jacobian": [lambda: catena.rotations.along_axes(q, wrong)],
+    }
+    for name, questions in asked.items():
+        for ask in questions:
+            with pytest.raises(ShapeError, match=rf"\b{name}\b"):
+                ask()
+
+
+@pytest.mark.parametrize("wrong", [3, None, ["bias"], np.array(["bias"]), {}, b"bias", object()], ids=repr)
+def test_what_is_no_name_or_mapping_is_an_error_of_ours(wrong: Any) -> None:
+    asked = [
+        lambda: catena.count(ARM, wrong),
+        lambda: catena.evaluate(ARM, wrong, Q[0]),
+        lambda: catena.symbolic(ARM, wrong),
+        lambda: ARM.locked(wrong) if wrong != {} else ARM.locked({"nowhere": 0.0}),
+        lambda: ARM.bias(Q, V, kernel=wrong) if wrong is not None else ARM.bias(Q, V, kernel=""),
+    ]
+    for ask in asked:
+        with pytest.raises(CatenaError):
+            ask()

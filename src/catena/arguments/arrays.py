@@ -106,6 +106,17 @@ def as_array(value: Any, port: Port, function: str, most_leading: int = MOST_LEA
     return array  # type: ignore[no-any-return]
 
 
+def as_floats(value: Any, what: str) -> np.ndarray:
+    """An argument of any shape as an array of doubles; shared, not copied, if it is one. `what` names it in errors."""
+    try:
+        array = np.asarray(value)
+    except Exception as error:  # whatever the conversion of somebody's object raises
+        raise ShapeError(f"{what} must hold real numbers, got {_shown(value)}") from error
+    if array.dtype.kind not in "fiub":
+        raise ShapeError(f"{what} must hold real numbers, got {_shown(value)}")
+    return array.astype(np.float64, copy=False)
+
+
 def batch_shape(arrays: Sequence[np.ndarray], ports: Sequence[Port], function: str) -> Shape:
     """The common leading dimensions of the arguments, broadcast as NumPy does."""
     leading = [a.shape[: a.ndim - p.rank] for a, p in zip(arrays, ports, strict=True)]

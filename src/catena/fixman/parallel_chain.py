@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from catena.algorithms.pieces import finishing, functions
+from catena.arguments.arrays import as_floats
 from catena.errors import ShapeError
 from catena.fixman.pattern import part_of, pattern_of
 from catena.functions import engine
@@ -52,7 +53,7 @@ def solve_in_pieces(robot: Robot, q: npt.ArrayLike, b: npt.ArrayLike, pieces: in
     O(n / pieces) are one after the other.
     """
     chain = _Chain.of(robot)
-    configuration, right = np.asarray(q, dtype=float), np.asarray(b, dtype=float)
+    configuration, right = as_floats(q, "q"), as_floats(b, "b")
     if configuration.shape != (robot.nq,) or right.shape != (robot.nv,):
         expected = f"shapes ({robot.nq},) and ({robot.nv},)"
         raise ShapeError(f"q, b: expected {expected}, found {configuration.shape} and {right.shape}")

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import numpy as np
 import numpy.typing as npt
 
 from catena.algorithms.determinant import LOG_DETERMINANT_GRADIENT
+from catena.arguments.arrays import as_floats
 from catena.model.singular import check_invertible
 
 if TYPE_CHECKING:
@@ -37,6 +37,6 @@ def fixman_potential(robot: Robot, q: npt.ArrayLike, kT: npt.ArrayLike = 1.0) ->
     log det M depends on the units of mass and length by a constant, which moves U but not the torque. O(n).
     """
     check_invertible(robot.tree)
-    half = 0.5 * np.asarray(kT, dtype=float)
+    half = 0.5 * as_floats(kT, "kT")
     value, gradient = robot._compiled.kernel(LOG_DETERMINANT_GRADIENT)(q)
     return FixmanPotential(half * value, -half[..., None] * gradient)

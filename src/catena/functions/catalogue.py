@@ -100,6 +100,6 @@ FUNCTIONS: Mapping[str, Function] = {
 
 def function_named(name: str) -> Function:
     """The function of that name, one of :data:`FUNCTIONS`."""
-    if name not in FUNCTIONS:
+    if not isinstance(name, str) or name not in FUNCTIONS:
         raise UnknownNameError.among("function", name, FUNCTIONS)
     return FUNCTIONS[name]

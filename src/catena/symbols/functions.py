@@ -104,7 +104,7 @@ def symbolic(robot: Robot, what: str = "mass_matrix") -> Symbolic:
     stay what they are, so a planar arm stays planar. Returns a `Symbolic`. Needs SymPy, the extra `catena[symbolic]`.
     Made for arms of a few links: the expressions of a general arm grow exponentially with its length.
     """
-    if what not in WHAT and what != FORWARD_DYNAMICS:
+    if not isinstance(what, str) or (what not in WHAT and what != FORWARD_DYNAMICS):
         raise UnknownNameError.among("symbolic expression", what, [*WHAT, FORWARD_DYNAMICS])
     _require_sympy()
     import sympy
