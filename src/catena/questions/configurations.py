@@ -110,7 +110,8 @@ class ConfigurationSpace(Answering):
     ) -> Array:
         """The same configurations with quaternions of unit length (NaN where one is zero).
 
-        Every question normalises what it is given; this is for states that you keep.
+        Other questions take the rotation along a quaternion, whatever its length, as long as the square of that neither
+        overflows nor vanishes (NaN otherwise). This takes any length but zero, and is for states that you keep.
 
         Args:
             q: configurations, (..., nq).
