@@ -14,7 +14,7 @@ from catena.functions import engine
 from catena.functions.store import Compiled
 from catena.model import checks, edit
 from catena.model.merge import compose
-from catena.model.parts import JointPart
+from catena.model.parts import JointPart, Parts
 from catena.model.sound import check_sound
 from catena.model.tree import Frame, Tree
 from catena.operators.asking import HasOperators
@@ -100,7 +100,7 @@ class Robot(Description, ConfigurationSpace, Dynamics, Operational, Energies, Li
         """
         name, turned = link_name(self.tree, link), np.eye(3) if rotation is None else rotation
         bolt = JointPart(f"attaching {other.name}", "fixed", name, "", turned, position)
-        turn, shift = checks.joint_placements([bolt])
+        turn, shift = checks.joint_placements(Parts(JointPart, [bolt]))
         at = self.frame(name)
         place = Frame(at.link, *compose((at.rotation, at.position), (turn[0], shift[0])))
         return type(self)(edit.attached(self.tree, other.tree, place, prefix))
