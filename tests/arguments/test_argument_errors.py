@@ -217,6 +217,17 @@ def test_what_is_no_array_of_numbers_is_named(wrong: Any) -> None:
                 ask()
 
 
+@pytest.mark.parametrize("pieces", [0, -1, 2.5, "x", [], 10**9])
+def test_pieces_that_cannot_be_are_named(pieces: Any) -> None:
+    with pytest.raises(ShapeError, match="pieces: expected 1 to 15 for 30 links"):
+        catena.fixman.solve_in_pieces(catena.rod_chain(30, radius=0.1), np.zeros(30), np.ones(30), pieces)
+
+
+def test_temperatures_that_do_not_fit_are_named() -> None:
+    with pytest.raises(ShapeError, match=r"fixman_potential: .*kT"):
+        catena.fixman_potential(ARM, Q, np.ones(2))
+
+
 @pytest.mark.parametrize("wrong", [3, None, ["bias"], np.array(["bias"]), {}, b"bias", object()], ids=repr)
 def test_what_is_no_name_or_mapping_is_an_error_of_ours(wrong: Any) -> None:
     asked = [

@@ -81,10 +81,11 @@ class _Chain:
             part, rest = self._part(tree.n), np.zeros(len(self._ports))
             part.finish(q, b, part.first, part.last, rest, rest, out=x)
             return x
-        length = tree.n // pieces // self.pattern * self.pattern if pieces > 0 else 0
+        whole = isinstance(pieces, int | np.integer)
+        length = tree.n // pieces // self.pattern * self.pattern if whole and pieces > 0 else 0
         if length == 0:
             most = tree.n // self.pattern
-            raise ShapeError(f"pieces: expected 1 to {most} for {tree.n} links, found {pieces}")
+            raise ShapeError(f"pieces: expected 1 to {most} for {tree.n} links, found {pieces!r}")
         end = length * pieces
         groups = [_Group(self._part(length), *_cut(tree, 0, end, pieces, q, b, x))]
         if tree.n > end:

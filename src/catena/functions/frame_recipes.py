@@ -97,9 +97,9 @@ class Carried:
     def _responses(self, ask: Ask, q: Array, point: Array | None) -> tuple[Array, Array]:
         """J M⁻¹ and Ω, from what unit wrenches on one frame after the other do to all links."""
         X, wide = self._seen(ask, q, point), q[..., None, :]
-        factors = [f[..., None, :, :] for f in ask(FACTOR, q)]
         if not self.count:
             return np.zeros((*X.shape[:-3], 0, ask.tree.nv)), np.zeros((*X.shape[:-3], 0, 0))
+        factors = [f[..., None, :, :] for f in ask(FACTOR, q)]
         weighted, Omega = [], []
         for i, link in enumerate(self.link.tolist()):
             f = np.zeros((*X.shape[:-3], 6, ask.tree.n, 6))
