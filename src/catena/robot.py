@@ -41,12 +41,14 @@ class Robot(Description, ConfigurationSpace, Dynamics, Operational, Energies, Li
     and kept on disk.
     """
 
+    __slots__ = ("__weakref__", "tree")
+
     def __init__(self, tree: Tree) -> None:
         if not isinstance(tree, Tree):
             raise ModelError(f"a Robot is made from a Tree, not from a {type(tree).__name__}; see catena.Builder")
         check_sound(tree)
         engine.prepare()
-        self.__dict__["tree"] = tree
+        object.__setattr__(self, "tree", tree)
         object.__setattr__(self, "_compiled", Compiled(tree))
         object.__setattr__(self, "_own", ())
 
