@@ -1,11 +1,11 @@
-"""Follow a circle with the tool of an arm: inverse kinematics of many poses, each near the one before."""
+"""Where must the joints be for the tool to follow a circle? Inverse kinematics, each pose near the one before."""
 
 import numpy as np
 
 import catena
 from catena import poses, robots
 
-STEPS = 200
+STEPS, TARGETS = 200, 1000
 RADIUS = 0.1  # m
 
 
@@ -13,6 +13,7 @@ def main() -> None:
     robot = catena.load(robots.path("seven_dof_arm"))
     q = np.array([0.3, 0.6, 0.1, -1.2, 0.2, 0.8, 0.0])
     start = poses.pose(*robot.placement(q, "tool"))
+    print(f"the tool starts at {np.round(start[:3, 3], 3)} m")
     path = []
     for angle in np.linspace(0, 2 * np.pi, STEPS):
         target = start.copy()
@@ -22,8 +23,11 @@ def main() -> None:
             print(f"cannot go on at {np.degrees(angle):.0f} degrees: {error:.2g} m or rad are missing")
             return
         path.append(q)
-    largest = np.abs(np.diff(path, axis=0)).max()
-    print(f"a circle of {RADIUS} m in {STEPS} poses: no joint moves by more than {np.degrees(largest):.2f} degrees a step")
+    largest = np.degrees(np.abs(np.diff(path, axis=0)).max())
+    print(f"a circle of {RADIUS} m in {STEPS} poses: no joint moves by more than {largest:.2f} degrees a step")
+    many = poses.pose(*robot.placement(robot.random_configuration(0, TARGETS), "tool"))
+    reached = robot.inverse_kinematics({"tool": many}, rng=1).reached
+    print(f"random poses of the tool: {reached.sum()} of {TARGETS} reached, from random starts")
 
 
 if __name__ == "__main__":
