@@ -30,6 +30,7 @@ LAYERS = [
     {"..."},
     {"robot"},
     {"load", "build", "system", "simulate", "view"},
+    {"poses"},
     {"__init__"},
     {"cli"},
 ]

@@ -30,7 +30,7 @@ from catena.robot import Robot
 from catena.version import __version__
 
 if TYPE_CHECKING:
-    from catena import rotations
+    from catena import poses, rotations
     from catena.functions.count import count
     from catena.functions.evaluate import evaluate
     from catena.kernels.call.release import release_memory
@@ -63,6 +63,7 @@ __all__ = [
     "operators",
     "planar_chain",
     "point_mass_chain",
+    "poses",
     "random_tree",
     "release_memory",
     "robots",
@@ -78,6 +79,7 @@ __getattr__ = imported_later(
         "count": "functions.count",
         "evaluate": "functions.evaluate",
         "release_memory": "kernels.call.release",
+        "poses": "",
         "rotations": "",
         "symbolic": "symbols",
     },

@@ -23,13 +23,24 @@ from catena.questions.denoc import Denoc
 from catena.questions.description import Description
 from catena.questions.dynamics import Dynamics
 from catena.questions.energy import Energies
+from catena.questions.inverse_kinematics import InverseKinematics
 from catena.questions.links import LinkDynamics
 from catena.questions.operational import Operational
 
 Array = npt.NDArray[Any]
 
 
-class Robot(Description, ConfigurationSpace, Dynamics, Operational, Energies, LinkDynamics, HasOperators, Denoc):
+class Robot(
+    Description,
+    ConfigurationSpace,
+    Dynamics,
+    Operational,
+    Energies,
+    LinkDynamics,
+    InverseKinematics,
+    HasOperators,
+    Denoc,
+):
     """A robot: a tree of rigid links joined to a base, and all that can be asked of it.
 
         robot = catena.load("arm.urdf")
@@ -41,12 +52,14 @@ class Robot(Description, ConfigurationSpace, Dynamics, Operational, Energies, Li
     and kept on disk.
     """
 
+    __slots__ = ("__weakref__", "tree")
+
     def __init__(self, tree: Tree) -> None:
         if not isinstance(tree, Tree):
             raise ModelError(f"a Robot is made from a Tree, not from a {type(tree).__name__}; see catena.Builder")
         check_sound(tree)
         engine.prepare()
-        self.__dict__["tree"] = tree
+        object.__setattr__(self, "tree", tree)
         object.__setattr__(self, "_compiled", Compiled(tree))
         object.__setattr__(self, "_own", ())
 

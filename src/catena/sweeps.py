@@ -39,6 +39,8 @@ class Link:
     """Whether the link's own inertia has an inverse."""
     on_solid: bool
     """Whether the parent's has; True on the base where the link's own has."""
+    only_child = False
+    """Whether the parent is known to have no other child, and so is untouched until this link is joined to it."""
 
     armature: Dofs
     """Rotor inertia of each degree of freedom."""

@@ -121,7 +121,7 @@ def test_what_is_wrong_is_said(robot: Any, shape: str) -> None:
     q, names = robot.neutral(), chosen(robot)[:2]
     with pytest.raises(ShapeError, match=r"jacobian: point must have shape \(\.\.\., 2, 3\), got \(3, 3\)"):
         robot.jacobian(q, names, [(0, 0, 0)] * 3, kernel=shape)
-    with pytest.raises(ShapeError, match=r"jacobian: point must have shape \(\.\.\., 2, 3\), got rows of different"):
+    with pytest.raises(ShapeError, match=r"jacobian: point must have shape \(\.\.\., 2, 3\), got .*rows differ"):
         robot.jacobian(q, names, [(0, 0, 0), (0, 0)], kernel=shape)
     with pytest.raises(ShapeError, match=r"jacobian: point must have shape \(\.\.\., 2, 3\), got \(3,\)"):
         robot.jacobian(q, names, np.zeros(3), kernel=shape)

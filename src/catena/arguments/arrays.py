@@ -89,8 +89,10 @@ def as_array(value: Any, port: Port, function: str, most_leading: int = MOST_LEA
         try:
             array = np.asarray(value)
         except ValueError as error:  # lists within lists that do not make an array
-            got = "rows of different sizes" if isinstance(value, list | tuple) else _shown(value)
-            raise ShapeError(f"{function}: {port.name} must have shape {_expected(port)}, got {got}") from error
+            uneven = ", whose rows differ in size" if isinstance(value, list | tuple) else ""
+            raise ShapeError(
+                f"{function}: {port.name} must have shape {_expected(port)}, got {_shown(value)}{uneven}"
+            ) from error
         except Exception as error:  # whatever the conversion of somebody's object raises
             raise ShapeError(f"{function}: {port.name} must hold real numbers, got {_shown(value)}") from error
     if array.dtype.kind not in "fiub":

@@ -71,14 +71,14 @@ def _made(robot: Robot, asked: FrameQuestion, question: str, links: Names, frame
         inputs["point"] = "robot:3" if isinstance(links, str) else "robot:{m},3"
     return Function(
         f"{question}/{frame}{'+points' if points else ''}/{links!r}",
-        partial(asked.algorithm, places=[_place(at, frame) for at in found]),
+        partial(asked.algorithm, places=[place_of(at, frame) for at in found]),
         {name: kind.format(**sizes) for name, kind in inputs.items()},
         {name: kind.format(**sizes) for name, kind in asked.outputs.items()},
         recipe=_recipe(asked, Carried(found, frame), alone=points and isinstance(links, str)),
     )
 
 
-def _place(at: Frame, frame: str) -> Place:
+def place_of(at: Frame, frame: str) -> Place:
     """Where a frame is, as a transform from the link that carries it."""
     turn, shift = snapped(np.asarray(at.rotation)), np.asarray(at.position)
     stages = Transform.shift(Vec3(*shift.tolist()))

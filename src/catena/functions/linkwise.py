@@ -100,8 +100,8 @@ def _outputs(function: Function, links: RealLinks, result: Any) -> dict[str, tup
 
 def lowered_for(tree: Tree, function: Function) -> Lowered:
     """The mechanism lowered as far as the function allows, made once for a tree."""
-    known: dict[tuple[bool, ...], Lowered] = tree.__dict__.setdefault("_lowered", {})
     passes = function.regroup, function.choose, function.cut
-    if passes not in known:
-        known[passes] = lower(tree, regroup=function.regroup, choose=function.choose, cut=function.cut)
-    return known[passes]
+    return tree.once(
+        ("lowered", *passes),
+        lambda: lower(tree, regroup=function.regroup, choose=function.choose, cut=function.cut),
+    )

@@ -26,6 +26,8 @@ Array = npt.NDArray[Any]
 class Denoc:
     """The natural orthogonal complement of Saha (1995, 1997) and the matrices made of it."""
 
+    __slots__ = ()
+
     def natural_orthogonal_complement(self, q: npt.ArrayLike) -> NaturalOrthogonalComplement:
         """T = T_l T_d with t = T v, and what follows from it, at the configurations q (..., nq)."""
         return NaturalOrthogonalComplement(cast("Robot", self), q)

@@ -49,6 +49,8 @@ class Dynamics(Answering):
     "unrolled" or "rolled" machine code.
     """
 
+    __slots__ = ()
+
     @question(_forward_dynamics)
     def forward_dynamics(
         self,

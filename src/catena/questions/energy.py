@@ -48,6 +48,8 @@ class Energies(Answering):
     `dtype` says float32, and are written to `out` if that is given.
     """
 
+    __slots__ = ()
+
     @question(energy.KINETIC_ENERGY)
     def kinetic_energy(
         self,

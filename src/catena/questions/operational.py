@@ -41,6 +41,8 @@ class Operational(Jacobians):
     `link`, `point` and `frame` are as for Jacobians.
     """
 
+    __slots__ = ()
+
     def mass_matrix(
         self,
         q: npt.ArrayLike,

@@ -34,13 +34,13 @@ class AnyLink(Link):
 
     where = SELF
 
-    def __init__(self, number: int, of: LinkClass, graph: Graph) -> None:
+    def __init__(self, number: int, of: LinkClass, graph: Graph, only_child: bool = False) -> None:
         constants: dict[str, Scalar] = dict(of.shared)
         constants.update({name: graph._leaf(LEAF, (CONST, name)) for name in of.varying})
         dofs = [Dofs([constants[f"{letter}{i}"] for i in range(of.joint_type.nv)]) for letter in OF_JOINT]
         super().__init__(of.joint_type, constants, *dofs)
         self.number, self.parent = number, ItsParent()
-        self.solid, self.on_solid = of.solid, of.on_solid
+        self.solid, self.on_solid, self.only_child = of.solid, of.on_solid, only_child
 
 
 class Deposit:
@@ -229,7 +229,7 @@ class RolledLinks:
         loop = Loop(direction)
         for number, of in enumerate(self.classes):
             self.pending = {}
-            yield AnyLink(number, of, self.graph)
+            yield AnyLink(number, of, self.graph, only_child=self.chain)
             loop.bodies.append(self._body())
         self.pending = {}
         carried = {slot for body in loop.bodies for slot in body.carried}
