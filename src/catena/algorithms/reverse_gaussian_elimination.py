@@ -51,6 +51,18 @@ def substitute(U: Matrix, D: Sequence[Scalar], b: Sequence[Scalar]) -> list[Scal
     return x
 
 
+def inverse(U: Matrix, D: Sequence[Scalar]) -> Matrix:
+    """(U D Uᵀ)⁻¹, symmetric by construction: its column k is found down to the diagonal, by (24) on a unit vector."""
+    n = len(D)
+    found: Matrix = [[0] * n for _ in range(n)]
+    for k in range(n):
+        corner = [row[: k + 1] for row in U[: k + 1]]  # what comes after k has no part in these rows
+        column = substitute(corner, D[: k + 1], [int(i == k) for i in range(k + 1)])
+        for i, x in enumerate(column):
+            found[i][k] = found[k][i] = x
+    return found
+
+
 def forward_dynamics(links: Any, q: Field, v: Field, tau: Field, f_ext: Field | None = None) -> list[Scalar]:
     """Joint accelerations from the whole mass matrix: composite bodies, elimination, substitution. O(n³) for chains."""
     left = bias(links, q, v, f_ext)
