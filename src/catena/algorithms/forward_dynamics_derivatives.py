@@ -38,11 +38,18 @@ def forward_dynamics_derivatives(
     links: Any, q: Field, v: Field, tau: Field, f_ext: Field | None = None, *, losses: bool = False
 ) -> tuple[Matrix, Matrix, Matrix]:
     """The derivatives of the accelerations by q (in the tangent space), by v and by tau, which is M⁻¹: nv rows each."""
+    return accelerations_and_derivatives(links, q, v, tau, f_ext, losses)[1]
+
+
+def accelerations_and_derivatives(
+    links: Any, q: Field, v: Field, tau: Field, f_ext: Field | None, losses: bool
+) -> tuple[Field, tuple[Matrix, Matrix, Matrix]]:
+    """The accelerations, and their derivatives by q, v and tau."""
     factors = eliminate(mass_matrix(links, q))
     vdot = _accelerations(links, factors, _driving(links, q, v, tau, f_ext, losses))
     state = accelerated(links, moving(links, q, v, None, f_ext), vdot)
     dq, dv, _ = derivatives_at(links, state, losses)
-    return _solved(factors, dq), _solved(factors, dv), inverse(*factors)
+    return vdot, (_solved(factors, dq), _solved(factors, dv), inverse(*factors))
 
 
 def _driving(links: Any, q: Field, v: Field, tau: Field, f_ext: Field | None, losses: bool) -> list[Scalar]:

@@ -9,7 +9,8 @@ import numpy.typing as npt
 
 from catena.algorithms.forward_dynamics_derivatives import FORWARD_DYNAMICS_DERIVATIVES
 from catena.algorithms.inverse_dynamics_derivatives import BIAS_DERIVATIVES, INVERSE_DYNAMICS_DERIVATIVES
-from catena.arguments.words import truth
+from catena.algorithms.linearization import LINEARIZE, STEPS
+from catena.arguments.words import one_of, truth
 from catena.arguments.wrenches import Wrenches
 from catena.functions.function import Function
 from catena.functions.question import Answering, question
@@ -44,6 +45,13 @@ class StateDerivatives(NamedTuple):
     dv: Array
 
 
+class Linearization(NamedTuple):
+    """The matrices of a linearised system: A (..., 2 nv, 2 nv) and B (..., 2 nv, nv)."""
+
+    A: Array
+    B: Array
+
+
 def _forward_dynamics_derivatives(robot: Robot, given: tuple[str, ...], joint_losses: bool) -> Function:
     check_invertible(robot.tree)
     return FORWARD_DYNAMICS_DERIVATIVES[truth("joint_losses", joint_losses)]
@@ -51,6 +59,12 @@ def _forward_dynamics_derivatives(robot: Robot, given: tuple[str, ...], joint_lo
 
 def _inverse_dynamics_derivatives(robot: Robot, given: tuple[str, ...], joint_losses: bool) -> Function:
     return INVERSE_DYNAMICS_DERIVATIVES[truth("joint_losses", joint_losses)]
+
+
+def _linearize(robot: Robot, given: tuple[str, ...], integrator: str, joint_losses: bool) -> Function:
+    one_of("integrator", integrator, STEPS)
+    check_invertible(robot.tree)
+    return LINEARIZE[integrator if "dt" in given else None, truth("joint_losses", joint_losses)]
 
 
 class Derivatives(Answering):
@@ -151,4 +165,50 @@ class Derivatives(Answering):
 
         Returns:
             `dq` and `dv`, each (..., nv, nv). Cost: O(n d) for a tree of depth d.
+        """
+
+    @question(_linearize)
+    def linearize(
+        self,
+        q: npt.ArrayLike,
+        v: npt.ArrayLike,
+        tau: npt.ArrayLike,
+        dt: npt.ArrayLike | None = None,
+        integrator: str = "semi_implicit",
+        f_ext: Wrenches = None,
+        *,
+        joint_losses: bool = False,
+        out: tuple[Array, Array] | None = None,
+        dtype: npt.DTypeLike = np.float64,
+        kernel: str | None = None,
+    ) -> Linearization:
+        """The equations of motion, or a time step, linearised at a state: x' = A x + B u for small x and u.
+
+        x = (δq, δv) is a small change of the state, δq in the tangent space, and u a small change of the torques.
+        Without dt, x' is the rate of change of x. Its upper left block is zero but for planar, spherical and free
+        joints, whose tangent space turns as they move: there it is −ad(v). With dt, x' is the change after that time,
+        with torques and wrenches held and a step by
+
+        - "semi_implicit": v⁺ = v + dt a(q, v, tau), q⁺ = integrate(q, dt v⁺);
+        - "explicit": v⁺ = v + dt a(q, v, tau), q⁺ = integrate(q, dt v);
+        - "midpoint": half an explicit step to (q½, v½); v⁺ = v + dt a(q½, v½, tau), q⁺ = integrate(q, dt v½).
+
+        Args:
+            q: configurations, (..., nq).
+            v: joint velocities, (..., nv).
+            tau: joint torques, (..., nv), in N m or N.
+            dt: the time of a step in s, a number or (...,); no step if left out.
+            integrator: "semi_implicit", "explicit" or "midpoint"; it matters only with dt.
+            f_ext: wrenches on links, (..., links, 6) in their frames, moment (N m) before force (N), which go along
+                with their links; or a mapping from links and frames to wrenches (..., 6).
+            joint_losses: whether tau loses what damping and friction take. The slope of friction is zero, at v = 0 too.
+            out: arrays for the results.
+            dtype: float64 or float32.
+            kernel: "unrolled" or "rolled" machine code; chosen by the number of links if left out.
+
+        Returns:
+            `A` (..., 2 nv, 2 nv) and `B` (..., 2 nv, nv). Cost: O(n d²) for a tree of depth d; for "midpoint" O(n³).
+
+        Raises:
+            SingularError: if a link without inertia makes every mass matrix of the robot singular.
         """
