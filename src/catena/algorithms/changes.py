@@ -103,7 +103,7 @@ def changes_by(k: Any, state: State, i: int) -> tuple[Change, Change]:
 def _with_moving_axes(k: Any, state: State, i: int, by_q: Change, by_v: Change) -> tuple[Change, Change]:
     """The same with axes that move in the child's frame: Hᵀv, Hᵀv̇ and Ḣᵀv change by q, Ḣᵀv by v as well."""
     q, v, joint_type = state.q[k], state.v[k], k.joint_type
-    moved = moved_axes(k, state, i).T
+    moved = moved_axes(k, q, i).T
     faster = joint_type.axes_rate_slopes(q, v)[i] + (state.arriving[k] + state.V[k]).cross(moved @ v)
     if state.vdot is not None:
         faster = faster + moved @ state.vdot[k]
@@ -112,9 +112,9 @@ def _with_moving_axes(k: Any, state: State, i: int, by_q: Change, by_v: Change) 
     return by_q, Change(by_v.w + moved @ v + joint_type.axis_rates(q, v)[i], by_v.turn)
 
 
-def moved_axes(k: Any, state: State, i: int) -> Axes:
-    """∂H of joint k along its coordinate i, in the child's frame."""
-    return Axes(k.joint_type.axis_rates(state.q[k], unit(k, i)))
+def moved_axes(k: Any, q: Dofs, i: int) -> Axes:
+    """∂H of joint k at q along its coordinate i, in the child's frame."""
+    return Axes(k.joint_type.axis_rates(q, unit(k, i)))
 
 
 def unit(k: Any, i: int) -> Dofs:

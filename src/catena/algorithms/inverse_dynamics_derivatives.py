@@ -60,7 +60,7 @@ def derivatives_at(links: Any, state: State, losses: bool = False) -> tuple[Matr
         for j, (h, (by_q, by_v)) in enumerate(zip(H[k].columns, changes[k], strict=True)):
             column, MH, BH = k.v_start + j, M[k] @ h, B[k].transpose_times(h)
             Fq, Fv = by_q.force(M[k], B[k]), by_v.force(M[k], B[k])
-            _put(dq, k, column, H[k] @ Fq + moved_axes(k, state, j) @ f[k])
+            _put(dq, k, column, H[k] @ Fq + moved_axes(k, state.q[k], j) @ f[k])
             _put(dv, k, column, H[k] @ Fv + _own_slope(k, state, unit(k, j), losses))
             _put(da, k, column, H[k] @ MH + k.armature * unit(k, j))
             Fq, i = Fq + h.cross(f[k]), k

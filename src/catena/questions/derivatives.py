@@ -10,11 +10,16 @@ import numpy.typing as npt
 from catena.algorithms.forward_dynamics_derivatives import FORWARD_DYNAMICS_DERIVATIVES
 from catena.algorithms.inverse_dynamics_derivatives import BIAS_DERIVATIVES, INVERSE_DYNAMICS_DERIVATIVES
 from catena.algorithms.linearization import LINEARIZE, STEPS
+from catena.algorithms.wrench_derivatives import (
+    FORWARD_DYNAMICS_WRENCH_DERIVATIVE,
+    INVERSE_DYNAMICS_WRENCH_DERIVATIVE,
+)
 from catena.arguments.words import one_of, truth
 from catena.arguments.wrenches import Wrenches
 from catena.functions.function import Function
-from catena.functions.question import Answering, question
+from catena.functions.question import question
 from catena.model.singular import check_invertible
+from catena.questions.motion_derivatives import MotionDerivatives, StateDerivatives
 
 if TYPE_CHECKING:
     from catena.robot import Robot
@@ -38,13 +43,6 @@ class InverseDynamicsDerivatives(NamedTuple):
     da: Array
 
 
-class StateDerivatives(NamedTuple):
-    """The derivatives of something by q and by v; the last dimension, nv, says by which of them."""
-
-    dq: Array
-    dv: Array
-
-
 class Linearization(NamedTuple):
     """The matrices of a linearised system: A (..., 2 nv, 2 nv) and B (..., 2 nv, nv)."""
 
@@ -61,13 +59,18 @@ def _inverse_dynamics_derivatives(robot: Robot, given: tuple[str, ...], joint_lo
     return INVERSE_DYNAMICS_DERIVATIVES[truth("joint_losses", joint_losses)]
 
 
+def _forward_dynamics_wrench_derivative(robot: Robot, given: tuple[str, ...]) -> Function:
+    check_invertible(robot.tree)
+    return FORWARD_DYNAMICS_WRENCH_DERIVATIVE
+
+
 def _linearize(robot: Robot, given: tuple[str, ...], integrator: str, joint_losses: bool) -> Function:
     one_of("integrator", integrator, STEPS)
     check_invertible(robot.tree)
     return LINEARIZE[integrator if "dt" in given else None, truth("joint_losses", joint_losses)]
 
 
-class Derivatives(Answering):
+class Derivatives(MotionDerivatives):
     """Exact derivatives of forward and inverse dynamics, as matrices.
 
     Entry i, j is the derivative of number i of the result by number j of the argument. Derivatives by q are those along
@@ -165,6 +168,51 @@ class Derivatives(Answering):
 
         Returns:
             `dq` and `dv`, each (..., nv, nv). Cost: O(n d) for a tree of depth d.
+        """
+
+    @question(_forward_dynamics_wrench_derivative)
+    def forward_dynamics_wrench_derivative(
+        self,
+        q: npt.ArrayLike,
+        *,
+        out: Array | None = None,
+        dtype: npt.DTypeLike = np.float64,
+        kernel: str | None = None,
+    ) -> Array:
+        """The derivative of `forward_dynamics` by f_ext: M⁻¹ Jᵀ of all links' frames.
+
+        Args:
+            q: configurations, (..., nq).
+            out: an array for the result.
+            dtype: float64 or float32.
+            kernel: "unrolled" or "rolled" machine code; chosen by the number of links if left out.
+
+        Returns:
+            (..., nv, links, 6), by moments before forces, in the links' frames. Cost: O(n²) time and memory.
+
+        Raises:
+            SingularError: if a link without inertia makes every mass matrix of the robot singular.
+        """
+
+    @question(INVERSE_DYNAMICS_WRENCH_DERIVATIVE)
+    def inverse_dynamics_wrench_derivative(
+        self,
+        q: npt.ArrayLike,
+        *,
+        out: Array | None = None,
+        dtype: npt.DTypeLike = np.float64,
+        kernel: str | None = None,
+    ) -> Array:
+        """The derivative of `inverse_dynamics` by f_ext: −Jᵀ of all links' frames.
+
+        Args:
+            q: configurations, (..., nq).
+            out: an array for the result.
+            dtype: float64 or float32.
+            kernel: "unrolled" or "rolled" machine code; chosen by the number of links if left out.
+
+        Returns:
+            (..., nv, links, 6), by moments before forces, in the links' frames. Cost: O(n²) time and memory.
         """
 
     @question(_linearize)
