@@ -2,7 +2,7 @@
 
 Seen from the frames of the links, which go along, their velocities change by one and the same motion u. The
 acceleration of each of their particles changes by that of one motion w, plus 2 u_ω × ṙ, where u_ω is the angular part
-of u and ṙ the particle's own velocity. So the force on a link changes by M w + B (2 u), with the B of
+of u and ṙ the particle's own velocity. So the force on a link changes by M w + 2 B u, with the B of
 :mod:`catena.algorithms.coriolis`; for the force on several of them, M and B are those of the composite body.
 """
 
@@ -40,17 +40,17 @@ class State:
 
 @dataclass(slots=True)
 class Change:
-    """What happens beyond a joint when one of its numbers changes: w, and twice the change of angular velocity."""
+    """What happens beyond a joint when one of its numbers changes: w, and the change `turn` of angular velocity."""
 
     w: Motion
     turn: Vec3
 
-    def force(self, M: RigidInertia, B: Turning) -> Force:
-        """M w + B (2 u)."""
-        return M @ self.w + B @ Motion(self.turn, Vec3.zero())
+    def force(self, M: RigidInertia, B2: Turning) -> Force:
+        """M w + 2 B u; B2 is 2 B."""
+        return M @ self.w + B2 @ Motion(self.turn, Vec3.zero())
 
     def along(self, MH: Force, BH: Force) -> Scalar:
-        """The same, along an axis whose forces M H and Bᵀ H are given; the latter is a pure moment."""
+        """The same, along an axis whose forces M H and 2 Bᵀ H are given; the latter is a pure moment."""
         return self.w.dot(MH) + self.turn.dot(BH.angular)
 
 
@@ -82,6 +82,20 @@ def accelerated(links: Any, state: State, vdot: Field) -> State:
     return replace(state, vdot=vdot, before=before, f=f)
 
 
+def doubled_turning(k: Any, V: Motion) -> Turning:
+    """2 B of link k, which moves with V: that of a body twice as heavy, so that doubling costs nothing."""
+    return Turning.of(k.M + k.M, V)
+
+
+def changes_at(links: Any, state: State) -> Field:
+    """For each degree of freedom of each joint, what its coordinate and what its speed changes beyond the joint."""
+    (changes,) = links.fields("changes")
+    found: Field = changes
+    for k in links.base_to_tip():
+        found[k] = [changes_by(k, state, i) for i in range(k.joint_type.nv)]
+    return found
+
+
 def changes_by(k: Any, state: State, i: int) -> tuple[Change, Change]:
     """What coordinate i of joint k changes beyond it, and what its speed i does.
 
@@ -95,8 +109,8 @@ def changes_by(k: Any, state: State, i: int) -> tuple[Change, Change]:
     U, u = rates.tensor, V.cross(h)
     twice = u + u
     pushed = U @ h.linear + rates.a.cross(h.angular) + V.linear.cross(twice.angular)
-    by_q = Change(Motion(U @ h.angular, pushed), twice.angular)
-    by_v = Change(twice + (state.H[k].T @ state.v[k]).cross(h), h.angular + h.angular)
+    by_q = Change(Motion(U @ h.angular, pushed), u.angular)
+    by_v = Change(twice + (state.H[k].T @ state.v[k]).cross(h), h.angular)
     return _with_moving_axes(k, state, i, by_q, by_v) if k.joint_type.moving_axes else (by_q, by_v)
 
 
@@ -107,8 +121,7 @@ def _with_moving_axes(k: Any, state: State, i: int, by_q: Change, by_v: Change) 
     faster = joint_type.axes_rate_slopes(q, v)[i] + (state.arriving[k] + state.V[k]).cross(moved @ v)
     if state.vdot is not None:
         faster = faster + moved @ state.vdot[k]
-    turn = (moved @ v).angular
-    by_q = Change(by_q.w + faster, by_q.turn + turn + turn)
+    by_q = Change(by_q.w + faster, by_q.turn + (moved @ v).angular)
     return by_q, Change(by_v.w + moved @ v + joint_type.axis_rates(q, v)[i], by_v.turn)
 
 

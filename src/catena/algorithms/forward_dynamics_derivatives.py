@@ -7,31 +7,32 @@ Inverse dynamics undoes forward dynamics, τ = ID(q, v, FD(q, v, τ)), so that
 M comes with the derivatives of inverse dynamics, entry by entry. It is factored by reverse Gaussian elimination, Saha
 (1995), which fills no zero of a tree, and each column is solved for: O(n³) for a chain, O(n d²) where branches part
 early. For unrolled kernels only.
+
+A part x of w along a joint's own axes (:mod:`catena.algorithms.changes`) stands for torques M x, which M⁻¹ turns back
+into x: it is left out of ∂ID, and taken from the accelerations of that joint afterwards.
 """
 
 from __future__ import annotations
 
+from collections.abc import Container, Sequence
 from functools import partial
 from typing import Any
 
 import numpy as np
 
-from catena.algorithms.changes import accelerated, moving
+from catena.algorithms.changes import Change, State, accelerated, changes_at, moving
 from catena.algorithms.composite_body import mass_matrix
 from catena.algorithms.forward_dynamics import FD3
 from catena.algorithms.innovations import FACTOR, SOLVE
 from catena.algorithms.inverse_dynamics_derivatives import TORQUE_SLOPES, Matrix, derivatives_at, torque_columns
 from catena.algorithms.joint_losses import losses_at, with_joint_losses
 from catena.algorithms.newton_euler import bias
-from catena.algorithms.reverse_gaussian_elimination import eliminate, inverse, substitute
+from catena.algorithms.reverse_gaussian_elimination import eliminate, eliminated
 from catena.functions.function import Function
 from catena.functions.recipes import Ask
-from catena.scalars import Scalar
-from catena.spatial import Dofs
+from catena.scalars import Scalar, is_zero
+from catena.spatial import Dofs, Motion
 from catena.sweeps import Field
-
-Factors = tuple[Matrix, list[Scalar]]
-"""U and D of M = U D Uᵀ."""
 
 
 def forward_dynamics_derivatives(
@@ -45,11 +46,31 @@ def accelerations_and_derivatives(
     links: Any, q: Field, v: Field, tau: Field, f_ext: Field | None, losses: bool
 ) -> tuple[Field, tuple[Matrix, Matrix, Matrix]]:
     """The accelerations, and their derivatives by q, v and tau."""
-    factors = eliminate(mass_matrix(links, q))
-    vdot = _accelerations(links, factors, _driving(links, q, v, tau, f_ext, losses))
+    inertia = _Inverse(mass_matrix(links, q))
+    vdot = _spread(links, inertia.times(_driving(links, q, v, tau, f_ext, losses)))
     state = accelerated(links, moving(links, q, v, None, f_ext), vdot)
-    dq, dv, _ = derivatives_at(links, state, losses)
-    return vdot, (_solved(factors, dq), _solved(factors, dv), inverse(*factors))
+    changes, own = _parted(links, state, changes_at(links, state))
+    dq, dv, _ = derivatives_at(links, state, changes, losses)
+    return vdot, (inertia.derivative(links, dq, own[0]), inertia.derivative(links, dv, own[1]), inertia.matrix())
+
+
+def _parted(links: Any, state: State, changes: Field) -> tuple[Field, list[Matrix]]:
+    """The changes without what is along the joints' own axes; and that, by q and by v, as matrices."""
+    rest: Field
+    (rest,), own = links.fields("rest"), [[[0] * links.nv for _ in range(links.nv)] for _ in range(2)]
+    for k in links.base_to_tip():
+        units = state.H[k].units  # the numbers of axes by the component of a motion that they are
+        rest[k] = []
+        for column, both in enumerate(changes[k], k.v_start):
+            for matrix, change in zip(own, both, strict=True):
+                for i, axis in units.items():
+                    matrix[k.v_start + axis][column] = change.w.components[i]
+            rest[k].append([Change(_without(change.w, units), change.turn) for change in both])
+    return rest, own
+
+
+def _without(w: Motion, components: Container[int]) -> Motion:
+    return Motion.of([0 if i in components else x for i, x in enumerate(w.components)])
 
 
 def _driving(links: Any, q: Field, v: Field, tau: Field, f_ext: Field | None, losses: bool) -> list[Scalar]:
@@ -59,19 +80,57 @@ def _driving(links: Any, q: Field, v: Field, tau: Field, f_ext: Field | None, lo
     return [x for dofs in left for x in dofs]
 
 
-def _accelerations(links: Any, factors: Factors, torques: list[Scalar]) -> Field:
-    """M⁻¹ torques, as a field."""
-    vdot: Field
-    (vdot,), found = links.fields("vdot"), substitute(*factors, torques)
+def _spread(links: Any, numbers: list[Scalar]) -> Field:
+    """One number for each degree of freedom, as a field."""
+    field: Field
+    (field,) = links.fields("field")
     for k in links.base_to_tip():
-        vdot[k] = Dofs(found[k.v_start : k.v_start + k.joint_type.nv])
-    return vdot
+        field[k] = Dofs(numbers[k.v_start : k.v_start + k.joint_type.nv])
+    return field
 
 
-def _solved(factors: Factors, matrix: Matrix) -> Matrix:
-    """−M⁻¹ times a matrix, column by column."""
-    columns = [substitute(*factors, [-x for x in column]) for column in zip(*matrix, strict=True)]
-    return [list(row) for row in zip(*columns, strict=True)]
+class _Inverse:
+    """M⁻¹ = U⁻ᵀ D⁻¹ U⁻¹ of a whole matrix M.
+
+    An entry of U⁻ᵀ y is a sum over those found before it, (24), or over y by a row of U⁻ᵀ: the shorter one is taken.
+    The first is shorter along chains, the second where branches part.
+    """
+
+    def __init__(self, M: Matrix) -> None:
+        self.U, D = eliminate(M)
+        self.weight, n = [1 / d for d in D], len(D)
+        self.rows = [eliminated(self.U, [int(i == k) for i in range(n)]) for k in range(n)]  # of U⁻ᵀ
+        self.above = [[i for i in range(k) if not is_zero(self.U[i][k])] for k in range(n)]
+
+    def times(self, b: Sequence[Scalar]) -> list[Scalar]:
+        """M⁻¹ b."""
+        y = [x * w for x, w in zip(eliminated(self.U, b), self.weight, strict=True)]
+        found: list[Scalar] = []
+        for k, (row, above) in enumerate(zip(self.rows, self.above, strict=True)):
+            fed = [i for i in range(k + 1) if not is_zero(row[i]) and not is_zero(y[i])]
+            if len(fed) <= len(above) and is_zero(y[k]):
+                found.append(sum((row[i] * y[i] for i in fed), start=0))
+                continue
+            x = y[k]
+            for i in above:
+                x = x - self.U[i][k] * found[i]
+            found.append(x)
+        return found
+
+    def derivative(self, links: Any, matrix: Matrix, own: Matrix) -> Matrix:
+        """−M⁻¹ times the derivatives of the torques, where `own` are parts along the joints' own axes left out of them.
+
+        The inertia of rotors, which is in M, has no part in what was left out.
+        """
+        rotors, n = [x for k in links for x in k.armature], range(links.nv)
+        columns = [self.times([matrix[i][j] - rotors[i] * own[i][j] for i in n]) for j in n]
+        return [[-(columns[j][i] + own[i][j]) for j in n] for i in n]
+
+    def matrix(self) -> Matrix:
+        """M⁻¹, symmetric by construction: of each column, what is above the diagonal counts."""
+        n = len(self.weight)
+        columns = [self.times([int(i == k) for i in range(n)]) for k in range(n)]
+        return [[columns[max(i, k)][min(i, k)] for k in range(n)] for i in range(n)]
 
 
 def _forward_dynamics_derivatives(losses: bool) -> Function:

@@ -3,13 +3,13 @@
 When a coordinate or a speed of joint j changes, the motion of all links beyond it changes by one u and one w, as
 :mod:`catena.algorithms.changes` says, and the torques change by
 
-    δτ(j) = H(j) F + ∂H(j) f(j)           F = M w + B (2 u), M and B of all that lies beyond j, f the force on it
+    δτ(j) = H(j) F + ∂H(j) f(j)           F = M w + 2 B u, M and B of all that lies beyond j, f the force on it
     δτ(i) = H(i) φ(i, j) (F + h ×* f(j))  at a joint i towards the base: f is turned along with the axis h of joint j
     δτ(k) = H(k) F(k)                     at a joint k beyond j
 
-In the last line the forces M H and Bᵀ H of joint k travel in to j, rather than u and w out to k. One sweep to the tips,
-then for each joint a walk to the base with four forces: O(n d) for a tree of depth d. For unrolled kernels only; for
-long chains, :func:`torque_slopes` sums up u and w of all joints along one direction, O(n) for each column.
+In the last line the forces M H and 2 Bᵀ H of joint k travel in to j, rather than u and w out to k. One sweep to the
+tips, then for each joint a walk to the base with four forces: O(n d) for a tree of depth d. For unrolled kernels only;
+for long chains, :func:`torque_slopes` sums up u and w of all joints along one direction, O(n) for each column.
 
 Sources: J. Carpentier, N. Mansard, "Analytical derivatives of rigid body dynamics algorithms", RSS 2018; S. Singh,
 R. P. Russell, P. M. Wensing, "Efficient analytical derivatives of rigid-body dynamics using spatial vector algebra",
@@ -24,9 +24,8 @@ from typing import Any
 
 import numpy as np
 
-from catena.algorithms.changes import Change, State, changes_by, moved_axes, moving, unit
+from catena.algorithms.changes import Change, State, changes_at, changes_by, doubled_turning, moved_axes, moving, unit
 from catena.algorithms.composite_body import MASS_MATRIX
-from catena.algorithms.coriolis import Turning
 from catena.functions.function import Function
 from catena.functions.recipes import Ask
 from catena.scalars import Scalar
@@ -40,26 +39,30 @@ def inverse_dynamics_derivatives(
     links: Any, q: Field, v: Field, vdot: Field, f_ext: Field | None = None, *, losses: bool = False
 ) -> tuple[Matrix, Matrix, Matrix]:
     """The derivatives of the torques by q (in the tangent space), by v and by vdot, which is M: nv rows each."""
-    return derivatives_at(links, moving(links, q, v, vdot, f_ext), losses)
+    state = moving(links, q, v, vdot, f_ext)
+    return derivatives_at(links, state, changes_at(links, state), losses)
 
 
 def bias_derivatives(links: Any, q: Field, v: Field, f_ext: Field | None = None) -> tuple[Matrix, Matrix]:
     """The derivatives of the bias torques by q (in the tangent space) and by v."""
-    dq, dv, _ = derivatives_at(links, moving(links, q, v, None, f_ext))
+    state = moving(links, q, v, None, f_ext)
+    dq, dv, _ = derivatives_at(links, state, changes_at(links, state))
     return dq, dv
 
 
-def derivatives_at(links: Any, state: State, losses: bool = False) -> tuple[Matrix, Matrix, Matrix]:
-    """The derivatives of the torques at a state by q, v and v̇; with `losses`, damping adds to the second."""
-    phi, H, (changes, M, B, f) = state.phi, state.H, links.fields("changes M B f")
+def derivatives_at(links: Any, state: State, changes: Field, losses: bool = False) -> tuple[Matrix, Matrix, Matrix]:
+    """The derivatives of the torques at a state by q, v and v̇, from what each number of a joint changes beyond it.
+
+    With `losses`, damping adds to the second.
+    """
+    phi, H, (M, B2, f) = state.phi, state.H, links.fields("M B2 f")
     for k in links.base_to_tip():
-        changes[k] = [changes_by(k, state, i) for i in range(k.joint_type.nv)]
-        M[k], B[k], f[k] = k.M, Turning.of(k.M, state.V[k]), state.f[k]
+        M[k], B2[k], f[k] = k.M, doubled_turning(k, state.V[k]), state.f[k]
     dq, dv, da = ([[0] * links.nv for _ in range(links.nv)] for _ in range(3))
     for k in links.tip_to_base():
         for j, (h, (by_q, by_v)) in enumerate(zip(H[k].columns, changes[k], strict=True)):
-            column, MH, BH = k.v_start + j, M[k] @ h, B[k].transpose_times(h)
-            Fq, Fv = by_q.force(M[k], B[k]), by_v.force(M[k], B[k])
+            column, MH, BH = k.v_start + j, M[k] @ h, B2[k].transpose_times(h)
+            Fq, Fv = by_q.force(M[k], B2[k]), by_v.force(M[k], B2[k])
             _put(dq, k, column, H[k] @ Fq + moved_axes(k, state.q[k], j) @ f[k])
             _put(dv, k, column, H[k] @ Fv + _own_slope(k, state, unit(k, j), losses))
             _put(da, k, column, H[k] @ MH + k.armature * unit(k, j))
@@ -74,7 +77,7 @@ def derivatives_at(links: Any, state: State, losses: bool = False) -> tuple[Matr
                 _put_across(dv, i, column, [by_v.along(MH, BH) for _, by_v in changes[i]])
                 _put_across(da, i, column, H[i] @ MH)
         M[k.parent] += phi[k].congruence(M[k])
-        B[k.parent] += B[k].to_parent(phi[k])
+        B2[k.parent] += B2[k].to_parent(phi[k])
         f[k.parent] += phi[k] @ f[k]
     return dq, dv, da
 
@@ -91,7 +94,7 @@ def torque_slopes(
         for i in range(k.joint_type.nv):
             for change, rate in zip(changes_by(k, state, i), (dq[k][i], dv[k][i]), strict=True):
                 w[k], turn[k] = w[k] + change.w * rate, turn[k] + Motion(change.turn, Vec3.zero()) * rate
-        F[k] = Change(w[k], turn[k].angular).force(k.M, Turning.of(k.M, state.V[k]))
+        F[k] = Change(w[k], turn[k].angular).force(k.M, doubled_turning(k, state.V[k]))
         f[k] = state.f[k]
     for k in links.tip_to_base():
         moved = Axes(k.joint_type.axis_rates(q[k], dq[k]))

@@ -36,31 +36,25 @@ def eliminate(matrix: Sequence[Sequence[Scalar]]) -> tuple[Matrix, list[Scalar]]
     return U, [rest[k][k] for k in range(n)]
 
 
-def substitute(U: Matrix, D: Sequence[Scalar], b: Sequence[Scalar]) -> list[Scalar]:
-    """The solution of U D Uᵀ x = b in the three steps (24)."""
-    n, x = len(D), list(b)
-    for k in reversed(range(n)):
+def eliminated(U: Matrix, b: Sequence[Scalar]) -> list[Scalar]:
+    """U⁻¹ b, the first of the three steps (24)."""
+    x = list(b)
+    for k in reversed(range(len(x))):
         for i in range(k):
             if not is_zero(U[i][k]):
                 x[i] = x[i] - U[i][k] * x[k]
+    return x
+
+
+def substitute(U: Matrix, D: Sequence[Scalar], b: Sequence[Scalar]) -> list[Scalar]:
+    """The solution of U D Uᵀ x = b in the three steps (24)."""
+    n, x = len(D), eliminated(U, b)
     x = [x[k] * (1 / D[k]) for k in range(n)]
     for k in range(n):
         for i in range(k):
             if not is_zero(U[i][k]):
                 x[k] = x[k] - U[i][k] * x[i]
     return x
-
-
-def inverse(U: Matrix, D: Sequence[Scalar]) -> Matrix:
-    """(U D Uᵀ)⁻¹, symmetric by construction: its column k is found down to the diagonal, by (24) on a unit vector."""
-    n = len(D)
-    found: Matrix = [[0] * n for _ in range(n)]
-    for k in range(n):
-        corner = [row[: k + 1] for row in U[: k + 1]]  # what comes after k has no part in these rows
-        column = substitute(corner, D[: k + 1], [int(i == k) for i in range(k + 1)])
-        for i, x in enumerate(column):
-            found[i][k] = found[k][i] = x
-    return found
 
 
 def forward_dynamics(links: Any, q: Field, v: Field, tau: Field, f_ext: Field | None = None) -> list[Scalar]:
