@@ -15,7 +15,7 @@ from catena.mass_matrix.factors import BlockDiagonal, Upper
 
 CONFIGURATIONS = {"q", "q0", "q1"}
 VECTORS = {"v", "tau", "a", "dv", "x", "b", "z"}
-OTHERS = {"f": (6,), "point": (3,), "about": (3,)}
+OTHERS = {"f": (6,), "point": (3,), "about": (3,), "dt": ()}
 
 
 def questions(owner: type) -> dict[str, Declared]:

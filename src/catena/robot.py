@@ -20,6 +20,7 @@ from catena.model.tree import Frame, Tree
 from catena.operators.asking import HasOperators
 from catena.questions.configurations import ConfigurationSpace
 from catena.questions.denoc import Denoc
+from catena.questions.derivatives import Derivatives
 from catena.questions.description import Description
 from catena.questions.dynamics import Dynamics
 from catena.questions.energy import Energies
@@ -34,6 +35,7 @@ class Robot(
     Description,
     ConfigurationSpace,
     Dynamics,
+    Derivatives,
     Operational,
     Energies,
     LinkDynamics,

@@ -89,6 +89,13 @@ class Link:
             return Dofs([0] * self.joint_type.nv)
         return H @ (H.T @ v).cross(_along(H, self.armature * v))
 
+    def rotor_bias_slope(self, H: Axes, v: Dofs, dv: Dofs) -> Dofs:
+        """How :meth:`rotor_bias` changes when the speeds v change at the rate dv."""
+        if self._rotors_at_rest:
+            return Dofs([0] * self.joint_type.nv)
+        A = self.armature
+        return H @ ((H.T @ dv).cross(_along(H, A * v)) + (H.T @ v).cross(_along(H, A * dv)))
+
     def rotor_coriolis(self, H: Axes, v: Dofs, x: Dofs) -> Dofs:
         """The rotors' part of C(q, v) x by Christoffel's symbols: skew in x, and :meth:`rotor_bias` where x = v."""
         if self._rotors_at_rest:

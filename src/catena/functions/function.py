@@ -83,13 +83,13 @@ def kind(name: str) -> Kind:
 
 
 def is_dense(name: str) -> bool:
-    """Whether this is the kind of a whole matrix: "dense:" and its shape in terms of n, nq, nv and integers."""
+    """Whether this is the kind of a whole matrix: "dense:" and its shape in terms of n, nq, nv, 2nv and integers."""
     return name.startswith("dense:")
 
 
 def dense_shape(name: str, n: int, nq: int, nv: int) -> tuple[int, ...]:
     """The shape of a whole matrix: "dense:nv,nv" is (nv, nv)."""
-    sizes = {"n": n, "nq": nq, "nv": nv}
+    sizes = {"n": n, "nq": nq, "nv": nv, "2nv": 2 * nv}
     words = [word for word in name.partition(":")[2].split(",") if word]
     return tuple(sizes[word] if word in sizes else int(word) for word in words)
 

@@ -27,11 +27,16 @@ def _of_the_mass(function: Function) -> Rule:
     """The rule of a question that makes sense only where something that moves has a mass."""
 
     def rule(robot: Robot, given: tuple[str, ...]) -> Function:
-        if robot.total_mass <= 0.0:
-            raise ModelError("nothing that moves has a mass, so there is no centre of mass")
+        check_mass(robot)
         return function
 
     return rule
+
+
+def check_mass(robot: Robot) -> None:
+    """Refuse a robot that has no centre of mass."""
+    if robot.total_mass <= 0.0:
+        raise ModelError("nothing that moves has a mass, so there is no centre of mass")
 
 
 def _momentum(robot: Robot, given: tuple[str, ...], about: str | None = None) -> Function:
