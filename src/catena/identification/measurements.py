@@ -106,6 +106,7 @@ class Solution:
 
 _BLIND = 1e-6
 _SEEN = 1e-9  # of the largest singular value, with columns of length one
+_EXACT = 1e-10  # of the largest torques: noise is never less than rounding
 _ROUNDS = 10
 
 
@@ -136,5 +137,5 @@ def _noise(data: Triangles, estimate: Array, root: Array, noise: Array) -> Array
     used = np.sum((data.of_joints[..., :-1] @ root) ** 2, axis=(1, 2)) / noise**2
     free = np.maximum(data.samples - used, 1e-3 * data.samples)
     found = np.sqrt(rest / free)
-    smallest = 1e-10 * max(np.abs(data.of_joints[..., -1]).max() / np.sqrt(data.samples), 1e-300)
-    return np.asarray(np.maximum(found, smallest))
+    largest = np.abs(data.of_joints[..., -1]).max() / np.sqrt(data.samples)  # torques may be all zero, or fit exactly
+    return np.asarray(np.maximum(found, _EXACT * largest if largest > 0 else 1.0))
