@@ -34,8 +34,7 @@ class BaseParameters:
     """The combinations β = `matrix` π of parameters π that torques depend on; torques are Y[:, independent] β.
 
     Attributes:
-        columns: which numbers of `robot.parameters().vector` are in π, (p,); they are also columns of
-            `robot.regressor(..., joints=True)`.
+        columns: places of π in `robot.parameters().vector` and in rows of `robot.regressor(..., joints=True)`, (p,).
         parameters: their names, p of them.
         independent: the places in π of the parameters that each combination is named after, (r,).
         matrix: (r, p); a row has a one at its own parameter, and numbers for those that go together with it.
