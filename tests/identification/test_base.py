@@ -7,7 +7,7 @@ import pytest
 from tests.mechanisms import ALL, relative
 
 import catena
-from catena.identification import base_parameters
+from catena.identification import base_parameters, symbolic_base_parameters
 
 
 def regressor(robot: catena.Robot, seed: int, states: int = 40) -> np.ndarray:
@@ -59,3 +59,34 @@ def test_without_joints_and_with_unknown_words() -> None:
         base_parameters(builder.build())
     with pytest.raises(catena.CatenaError, match="damping"):
         base_parameters(catena.random_tree(1, 2, ["revolute"]), ["dampin"])
+
+
+ARMS = {
+    "two links": lambda: catena.load(catena.robots.path("two_link_arm")),
+    "three links": lambda: catena.from_dh(a=[0, 0.4, 0.3], alpha=[np.pi / 2, 0, 0], d=[0.2, 0, 0]),
+    "scara": lambda: catena.from_dh(
+        a=[0.4, 0.3, 0], alpha=[0, 0, 0], d=[0.2, 0, 0], types=["revolute", "revolute", "prismatic"]
+    ),
+}
+
+
+@pytest.mark.parametrize("name", ARMS)
+def test_symbols_agree_with_numbers(name: str) -> None:
+    pytest.importorskip("sympy")
+    arm = ARMS[name]()
+    found, expected = symbolic_base_parameters(arm), base_parameters(arm, [])
+    matrix = found.matrix.subs({letter: x.value for letter, x in found.letters.items()})
+    assert relative(np.array(matrix.tolist(), dtype=float), expected.matrix) < 1e-9
+    assert len(found.expressions) == len(expected)
+
+
+def test_symbols_are_refused_where_they_would_explode() -> None:
+    pytest.importorskip("sympy")
+    for arm, reason in (
+        (catena.load(catena.robots.path("seven_dof_arm")), "up to 4 links"),
+        (catena.random_tree(1, 2, ["revolute"]), "oblique"),
+        (catena.random_tree(1, 2, ["spherical"]), "several coordinates"),
+        (catena.from_dh(a=[0, 0.4], alpha=[0.5, 0], d=[0.2, 0]), "oblique angle between"),
+    ):
+        with pytest.raises(catena.UnsupportedError, match=reason):
+            symbolic_base_parameters(arm)
