@@ -10,6 +10,7 @@ from catena.build import Builder, from_dh, planar_chain, point_mass_chain, rando
 from catena.errors import (
     CatenaError,
     CatenaWarning,
+    DataError,
     LoadError,
     ModelError,
     ModelWarning,
@@ -42,6 +43,7 @@ __all__ = [
     "Builder",
     "CatenaError",
     "CatenaWarning",
+    "DataError",
     "LoadError",
     "MassMatrix",
     "ModelError",

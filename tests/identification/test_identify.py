@@ -133,7 +133,7 @@ def test_a_prior_without_extent() -> None:
 def test_data_that_excite_nothing() -> None:
     robot = catena.random_tree(1, 3, ["revolute"], gravity=(0, 0, 0))
     still = np.zeros((100, 3))
-    with pytest.raises(catena.SingularError, match="excite nothing"):
+    with pytest.raises(catena.DataError, match="excite nothing"):
         catena.identify(robot, still, still, still, still)
     assert excitation(robot, still, still, still).rank == 0
 
@@ -150,7 +150,7 @@ def test_bad_input_says_which() -> None:
         catena.identify(arm(), q, v, a, spoilt)
     with pytest.raises(catena.ShapeError, match="no samples"):
         catena.identify(arm(), q[:0], v[:0], a[:0], tau[:0])
-    with pytest.raises(catena.SingularError, match="too few"):
+    with pytest.raises(catena.DataError, match="too few"):
         catena.identify(arm(), q[:5], v[:5], a[:5], tau[:5])
     with pytest.raises(catena.ShapeError, match="real numbers"):
         catena.identify(arm(), q, v, a, [["x"]])

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from catena.errors import CatenaError, SingularError
+from catena.errors import CatenaError, DataError
 from catena.identification.base import BaseParameters, base_parameters
 from catena.identification.consistent import SPREAD, consistent
 from catena.identification.measurements import Solution, Triangles, flat, solved
@@ -114,7 +114,7 @@ def identify(
 
     Raises:
         ShapeError: for arrays of the wrong shape, without samples, or with numbers that are not finite.
-        SingularError: if the torques of these motions depend on no parameter at all, or there are too few samples.
+        DataError: if the torques of these motions depend on no parameter at all, or there are too few samples.
     """
     if not 0 < confidence < 1:
         raise CatenaError(f"identify: confidence must be a probability between 0 and 1, got {confidence!r}")
@@ -124,13 +124,13 @@ def identify(
     base = base_parameters(robot, joints)
     prior = robot.parameters()
     if len(q) * robot.nv <= len(base):
-        raise SingularError(
+        raise DataError(
             f"identify: {len(q)} samples of {robot.nv} torques are too few for {len(base)} base parameters; expected "
             f"more than {len(base) // robot.nv + 1}, and better ten times as many"
         )
     solution = solved(Triangles.of(robot, base, q, v, a, tau), base.values(prior))
     if not solution.seen.shape[1]:
-        raise SingularError(
+        raise DataError(
             "identify: the data excite nothing: the torques of these motions depend on no parameter; expected joints "
             "that move, or gravity that pulls on them; see catena.identification.exciting_trajectory"
         )
