@@ -71,8 +71,8 @@ class Robot(
 
         `parameters` is a record, or a vector such as `robot.parameters().vector`, 10 links + 3 nv + 3 numbers. A set
         that no robot can have is refused with a ModelError that names the link or joint and the reason, unless
-        `check=False`; masses and joint numbers below zero are refused in any case. To compute with many sets no robot is
-        needed: see `parameters=` of `forward_dynamics` and others. O(n).
+        `check=False`; masses and joint numbers below zero are refused in any case. To compute with many sets no robot
+        is needed: see `parameters=` of `forward_dynamics` and others. O(n).
         """
         return type(self)(trees.with_parameters(self.tree, record_of(self.tree, parameters, check)))
 

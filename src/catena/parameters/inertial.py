@@ -94,14 +94,13 @@ def fault(numbers: Array) -> str | None:
 def suspicious(numbers: Array) -> Array:
     """Which of many bodies (..., 10) may be impossible and are worth a look with :func:`fault`. Vectorised."""
     J = pseudo_inertia(numbers)
-    fine = np.isfinite(numbers).all(axis=-1)
+    fine: Array = np.asarray(np.isfinite(numbers).all(axis=-1))
     with np.errstate(all="ignore"):
         for k in (3, 2, 1, 0):  # the pivots of Gauss's elimination are positive where the matrix is positive definite
-            fine &= J[..., k, k] > _ROUNDING * numbers[..., [0, 4, 6, 9]].max(axis=-1) * (k < 3)
+            fine = fine & (J[..., k, k] > _ROUNDING * numbers[..., [0, 4, 6, 9]].max(axis=-1) * (k < 3))
             column = J[..., :, k] / J[..., k, k, None]
             J = J - column[..., :, None] * J[..., k, None, :]
-    odd: Array = ~fine
-    return odd
+    return ~fine
 
 
 def log_cholesky(numbers: Array) -> Array:
