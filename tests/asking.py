@@ -50,6 +50,8 @@ def shape(robot: catena.Robot, name: str) -> tuple[int, ...]:
         return (robot.nq,)
     if name in VECTORS:
         return (robot.nv,)
+    if name == "parameters":
+        return robot.parameters().vector.shape
     return (robot.tree.n, 6) if name == "f_ext" else OTHERS[name]
 
 
@@ -57,6 +59,8 @@ def argument(robot: catena.Robot, name: str, rng: np.random.Generator, batch: tu
     """Random numbers for an argument."""
     if name in CONFIGURATIONS:
         return robot.random_configuration(rng, batch)
+    if name == "parameters":
+        return rng.uniform(0.9, 1.1, (*batch, 1)) * robot.parameters().vector
     return rng.standard_normal((*batch, *shape(robot, name)))
 
 

@@ -20,6 +20,7 @@ from catena.algorithms import (
 from catena.algorithms.forward_dynamics import FD1, FD2, FD3, FD4
 from catena.algorithms.forward_dynamics_derivatives import FORWARD_DYNAMICS_DERIVATIVES
 from catena.algorithms.inverse_dynamics_derivatives import BIAS_DERIVATIVES, INVERSE_DYNAMICS_DERIVATIVES
+from catena.algorithms.regressor import REGRESSOR, REGRESSOR_WITH_JOINTS
 from catena.algorithms.two_sweep import TWO_SWEEP
 from catena.errors import UnknownNameError
 from catena.functions.function import Function
@@ -65,7 +66,7 @@ FORWARD_DYNAMICS: Mapping[str, Function] = {
 }
 """Forward dynamics by the name of the method."""
 
-_PLAIN = (INVERSE_DYNAMICS, BIAS, MASS_MATRIX, MASS_MATRIX_TIMES)
+_PLAIN = (INVERSE_DYNAMICS, BIAS, MASS_MATRIX, MASS_MATRIX_TIMES, REGRESSOR, REGRESSOR_WITH_JOINTS)
 _UDU = (
     denoc.INVERSE_DYNAMICS,
     reverse_gaussian_elimination.SOLVE,

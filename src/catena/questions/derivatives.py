@@ -80,6 +80,8 @@ class Derivatives(MotionDerivatives):
     :class:`~catena.questions.dynamics.Dynamics`.
     """
 
+    __slots__ = ()
+
     @question(_forward_dynamics_derivatives)
     def forward_dynamics_derivatives(
         self,

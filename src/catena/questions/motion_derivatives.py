@@ -50,6 +50,8 @@ def _momentum_derivatives(robot: Robot, given: tuple[str, ...], about: str | Non
 class MotionDerivatives(Answering):
     """Derivatives of what robots do, whatever moves them. By q, they are those along joint velocities."""
 
+    __slots__ = ()
+
     @question(_placement_derivatives)
     def placement_derivatives(
         self,
