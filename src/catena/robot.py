@@ -20,6 +20,7 @@ from catena.model.tree import Frame, Tree
 from catena.operators.asking import HasOperators
 from catena.questions.configurations import ConfigurationSpace
 from catena.questions.denoc import Denoc
+from catena.questions.derivative_products import DerivativeProducts
 from catena.questions.description import Description
 from catena.questions.dynamics import Dynamics
 from catena.questions.energy import Energies
@@ -29,7 +30,17 @@ from catena.questions.operational import Operational
 Array = npt.NDArray[Any]
 
 
-class Robot(Description, ConfigurationSpace, Dynamics, Operational, Energies, LinkDynamics, HasOperators, Denoc):
+class Robot(
+    Description,
+    ConfigurationSpace,
+    Dynamics,
+    DerivativeProducts,
+    Operational,
+    Energies,
+    LinkDynamics,
+    HasOperators,
+    Denoc,
+):
     """A robot: a tree of rigid links joined to a base, and all that can be asked of it.
 
         robot = catena.load("arm.urdf")

@@ -83,14 +83,15 @@ class Fresh:
         for name in by:
             k = kind(function.inputs[name])
             actual = {place: k.take(_at(arguments[name], place, k)) for place in _places(links, k)}
-            graph = _graph(actual.values(), function)
-            array, count, leaves = f"{name}@{len(graph.nodes)}", 0, {}
+            graph = _graph([x for scalars in actual.values() for x in scalars], function)
+            array, count = f"{name}@{len(graph.nodes)}", 0
+            self.leaves[name] = {}
             for place, scalars in actual.items():
-                leaves[place.index] = [graph.input(array, count + i) for i in range(len(scalars))]
+                here = [graph.input(array, count + i) for i in range(len(scalars))]
                 count += len(scalars)
-                self._actual.update({leaf.id: x for leaf, x in zip(leaves[place.index], scalars, strict=True)})
-            self.leaves[name] = leaves
-            self.fields[name] = _spread(links, k, leaves)
+                self._actual.update({leaf.id: x for leaf, x in zip(here, scalars, strict=True)})
+                self.leaves[name][place.index] = here
+            self.fields[name] = _spread(links, k, self.leaves[name])
 
     def run(self, links: RealLinks, function: Function, arguments: Fields) -> list[list[tuple[Place, list[Scalar]]]]:
         """Run the function's algorithm on the fresh leaves: for each output its scalars, place by place."""
@@ -103,11 +104,13 @@ class Fresh:
         return substituted(outputs, lambda node: self._actual.get(node.id) if node.op == LEAF else None)
 
 
-def _graph(actual: Any, function: Function) -> Graph:
-    for scalars in actual:
-        for x in scalars:
-            if isinstance(x, Expr):
-                return x.graph
+def _graph(scalars: Sequence[Scalar], function: Function) -> Graph:
+    """The graph of some expressions; where a mechanism has no links there are none, and any graph will do."""
+    if not scalars:
+        return Graph()
+    for x in scalars:
+        if isinstance(x, Expr):
+            return x.graph
     raise UnsupportedError(f"{function.name} is differentiated where it runs on expressions only, not on numbers")
 
 

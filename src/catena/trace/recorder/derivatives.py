@@ -107,8 +107,9 @@ class Adjoint:
 
     def seed(self, number: int, slot: Slot, weight: Operand) -> None:
         """The weighted sum has the derivative `weight` by this scalar of a field, at links of a class."""
-        if isinstance(weight, Expr) and weight.op != LEAF:
-            self._ready[number][self.beside(slot)] = weight  # made of what links hold now, so now it must be computed
+        written = {slot for loop in self.loops for body in loop.bodies for _, slot in body.stores}
+        if any(node.op == LEAF and node.args[1] in written for node in live([weight])):
+            self._ready[number][self.beside(slot)] = weight  # made of results, which the loops had not yet
             weight = leaf(self.graph, SELF, self.beside(slot))
         self._sums[number][slot] = weight
 
