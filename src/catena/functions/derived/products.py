@@ -21,7 +21,7 @@ from typing import Any
 from catena.errors import UnknownNameError, UnsupportedError
 from catena.functions.derived.rolled import rolled_jvp, rolled_vjp
 from catena.functions.derived.unrolled import unrolled_jvp, unrolled_vjp
-from catena.functions.function import Function, by_recipe
+from catena.functions.function import Function, by_recipe, kind
 from catena.trace.recorder import RolledLinks
 
 
@@ -85,6 +85,8 @@ def _checked(function: Function, by: Sequence[str]) -> tuple[str, ...]:
     for name in by:
         if name not in function.inputs:
             raise UnknownNameError.among(f"input of {function.name}", name, function.inputs)
+        if kind(function.inputs[name]).per not in ("q", "v", "link", "robot"):
+            raise UnsupportedError(f"{function.name}: {name} is made of several arrays; differentiate by these")
     if function.algorithm is by_recipe:
         raise UnsupportedError(f"{function.name} is composed with NumPy: it has no sweeps that could be differentiated")
     return tuple(by)

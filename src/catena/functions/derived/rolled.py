@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from catena.errors import UnsupportedError
 from catena.functions.derived.tangent_space import pulled_rates, pulled_speeds
 from catena.functions.function import Function, Kind, kind
 from catena.spatial import Dofs
@@ -15,7 +14,7 @@ from catena.trace.graph import LEAF, Expr, Operand
 from catena.trace.recorder import InputField, RolledLinks
 from catena.trace.recorder.derivatives import Adjoint, Tangent
 from catena.trace.recorder.links import RolledField
-from catena.trace.recorder.recording import SELF, Body, Loop
+from catena.trace.recorder.recording import BASE, SELF, Body, Loop
 from catena.trace.substitute import substituted
 
 Fields = Mapping[str, Any]
@@ -55,36 +54,66 @@ def rolled_vjp(
     links: RolledLinks, function: Function, arguments: Fields, weights: Sequence[Any], by: Sequence[str]
 ) -> list[Any]:
     """The gradients by some inputs of the weighted sum of all outputs: a field each."""
-    for name, kind_name in [*function.outputs.items(), *[(n, function.inputs[n]) for n in by]]:
-        if kind(kind_name).per == "robot":
-            raise UnsupportedError(
-                f"{function.question}: {name} is one thing for the whole robot, whose gradient loops over links cannot "
-                "give yet; use kernel='unrolled'"
-            )
     recorded = Recorded(links, function, arguments, by)
-    adjoint = Adjoint(links, recorded.first, [recorded.arrays[name] for name in by])
+    adjoint = Adjoint(links, recorded.first, list(recorded.arrays.values()))
+    at_base: dict[Expr, Operand] = {}
     for kind_name, output, weight in zip(function.outputs.values(), recorded.outputs, weights, strict=True):
-        given = _values(links, weight, kind(kind_name))
-        for number, (value, w) in enumerate(zip(links.between_loops(output), given, strict=True)):
-            stand_in = rebuilt(output.templates[number], iter(_loads(links, output, number)))
-            scalars = kind(kind_name).take(stand_in)
-            pulled = kind(kind_name).take(w)
-            if kind_name == "q":
-                pulled = pulled_speeds(links.classes[number].joint_type, value, pulled)
-            for node, slope in cotangents(scalars, pulled).items():
-                adjoint.seed(number, node.args[1], slope)
+        k = kind(kind_name)
+        if k.per == "robot":
+            for node, slope in cotangents(k.take(output[links.base]), k.take(weight)).items():
+                at_base[node] = links.graph.add(at_base.get(node, 0.0), slope)
+        else:
+            _seed(adjoint, links, kind_name, output, weight)
+    summed = {node.args[1]: recorded.replaced(0, [x])[0] for node, x in at_base.items() if node.args[0] == BASE}
+    adjoint.seed_at_base(summed)
     adjoint.append()
-    results = []
-    for name in by:
-        made = []
-        for number, actual in enumerate(recorded.actual[name]):
-            found = adjoint.gradient(number, recorded.arrays[name], len(recorded.leaves(name, number)))
-            if function.inputs[name] == "q":
-                found = pulled_rates(links.classes[number].joint_type, actual, found)
-            made.append(_built(function.inputs[name], recorded.replaced(number, found)))
-        results.append(links.field(f"d{name}", len(links.loops) - 1, made))
+    results = [_gradient(adjoint, recorded, function, name, at_base) for name in by]
     recorded.replace_leaves()
-    return results
+    return [_total(links, *result) if isinstance(result, tuple) else result for result in results]
+
+
+def _seed(adjoint: Adjoint, links: RolledLinks, kind_name: str, output: RolledField, weight: Any) -> None:
+    """Tell the adjoint of the weights of an output that links have."""
+    k = kind(kind_name)
+    for number, (value, w) in enumerate(zip(links.between_loops(output), links.between_loops(weight), strict=True)):
+        loads = rebuilt(output.templates[number], iter(_loads(links, output, number)))
+        pulled = k.take(w)
+        if kind_name == "q":
+            pulled = pulled_speeds(links.classes[number].joint_type, value, pulled)
+        for node, slope in cotangents(k.take(loads), pulled).items():
+            adjoint.seed(number, node.args[1], slope)
+
+
+def _gradient(
+    adjoint: Adjoint, recorded: Recorded, function: Function, name: str, at_base: Mapping[Expr, Operand]
+) -> Any:
+    """The gradient by an input as a field; for one of the whole robot, what links and the base add to it."""
+    links, kind_name, made = adjoint.links, function.inputs[name], []
+    whole = kind(kind_name).per == "robot"
+    for number, actual in enumerate(recorded.actual[name]):
+        found = adjoint.gradient(number, recorded.arrays[name], len(recorded.leaves(name, number)))
+        if kind_name == "q":
+            found = pulled_rates(links.classes[number].joint_type, actual, found)
+        found = recorded.replaced(number, found)
+        made.append(Dofs(found) if whole else _built(kind_name, found))
+    field = links.field(f"d{name}", len(links.loops) - 1, made)
+    if not whole:
+        return field
+    direct = recorded.replaced(0, [at_base.get(leaf, 0.0) for leaf in recorded.leaves(name, 0)])
+    return field, direct, kind(kind_name).build
+
+
+def _total(links: RolledLinks, shares: RolledField, direct: Sequence[Operand], build: Any) -> RolledField:
+    """The sum at the base of what all links and the base itself add."""
+    sums, total = links.fields("sums total")
+    sums[links.base] = Dofs([0.0] * len(direct))
+    for k in links.base_to_tip():
+        sums[k] = shares[k]
+    for k in links.tip_to_base():
+        sums[k.parent] += sums[k]
+    arrived = sums[links.base].values
+    links.made_at_base[total.name] = build([x + y for x, y in zip(arrived, direct, strict=True)])
+    return total
 
 
 class Recorded:

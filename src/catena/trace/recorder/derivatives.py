@@ -19,6 +19,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
+from catena.errors import UnsupportedError
 from catena.trace.derivatives import cotangents, tangents
 from catena.trace.graph import LEAF, Expr, Graph, Operand, live
 from catena.trace.recorder.links import RolledLinks
@@ -89,8 +90,8 @@ class Tangent:
 class Adjoint:
     """The adjoint of the loops from number `first` on, which is appended to them loop by loop.
 
-    `seed` says what the weighted sum of outputs takes in of a field; then `append` gives the loops, and `gradient` its
-    derivatives by leaves of inputs.
+    `seed` and `seed_at_base` say what the weighted sum of outputs takes in of a field; then `append` gives the loops,
+    and `gradient` its derivatives by leaves of inputs.
 
     Args:
         links: what was recorded so far.
@@ -102,6 +103,7 @@ class Adjoint:
         self.links, self.graph, self.inputs = links, links.graph, frozenset(inputs)
         self.loops = links.loops[first:]
         self.tag = links.tag("a")
+        self.at_base: set[Slot] = set()  # what the base holds is asked for
         self._sums: list[dict[Slot, Operand]] = [{} for _ in links.classes]  # of each class, the adjoints so far
         self._ready: list[dict[Slot, Operand]] = [{} for _ in links.classes]  # to be in memory before the next loop
 
@@ -113,8 +115,20 @@ class Adjoint:
             weight = leaf(self.graph, SELF, self.beside(slot))
         self._sums[number][slot] = weight
 
+    def seed_at_base(self, weights: Mapping[Slot, Operand]) -> None:
+        """The weighted sum has these derivatives by what the base holds after all loops."""
+        self.at_base = set(weights)
+        stores: dict[tuple[str, Slot], Operand] = {}
+        for slot, weight in weights.items():
+            for place in (self.beside(slot), self.passed(slot)):
+                stores[SELF, place] = weight
+                self.zero_at_base(place)
+        self.links.append_loop(Loop(0, [Body(stores)]))
+
     def append(self) -> None:
         """Append the adjoint of every loop, the last one first."""
+        if not all(loop.direction for loop in self.loops):
+            raise UnsupportedError("gradients of gradients of what the base holds are not known in loops over links")
         remains = Remains(self.links, self.loops, self.tag)
         for j in reversed(range(len(self.loops))):
             made = _AdjointLoop(self, self.loops[j], remains.of_loop(j)).made()
@@ -130,6 +144,15 @@ class Adjoint:
     def beside(self, slot: Slot) -> Slot:
         """Where the adjoint of a scalar is kept."""
         return f"{slot[0]}{self.tag}", slot[1]
+
+    def passed(self, slot: Slot) -> Slot:
+        """Where links of a chain leave the adjoint of a sum for what was added to it, if it does not start at zero."""
+        return f"{slot[0]}^{self.tag}", slot[1]
+
+    def zero_at_base(self, slot: Slot) -> None:
+        """Have the base start with zero here."""
+        at_base = self.links.base_values.setdefault(slot[0], [])
+        at_base += [0.0] * (slot[1] + 1 - len(at_base))
 
     def sum(self, number: int, slot: Slot) -> Operand:
         """The adjoint of a scalar as far as it is known, at links of a class."""
@@ -173,6 +196,9 @@ class _AdjointLoop:
         """On a chain, what is added at the parent goes there in registers."""
         self.shared = (at_parent | added) - self.handed
         """What passes between links through memory."""
+        carried = {slot for body in loop.bodies for slot in body.carried}
+        self.from_base = carried & of.at_base if self.direction > 0 else set()
+        """On a chain, sums that reach the base and count there: their adjoints start from the base's memory."""
 
     def made(self) -> Loop:
         """The loop, with all that the ones after it need to know."""
@@ -180,7 +206,8 @@ class _AdjointLoop:
         if self.direction < 0:
             for slot in sorted(self.shared):
                 of.in_memory(slot)
-        passing: set[Slot] = {slot for slot in self.shared if of.any_sum(slot)}
+        passing: set[Slot] = {slot for slot in self.shared if of.any_sum(slot)} | (self.shared & of.at_base)
+        passing |= self.from_base
         while True:
             slopes = [self._slopes(number, passing) for number in range(len(self.loop.bodies))]
             found = passing | {
@@ -196,9 +223,8 @@ class _AdjointLoop:
             values = iter(self.rewritten(number, body.values))
             body.stores = {key: next(values) for key in body.stores}
             body.carried = {slot: next(values) for slot in body.carried}
-        for name, i in (of.beside(slot) for slot in self.shared):
-            at_base = of.links.base_values.setdefault(name, [])
-            at_base += [0.0] * (i + 1 - len(at_base))
+        for slot in self.shared:
+            of.zero_at_base(of.beside(slot))
         return Loop(self.direction, bodies, dict.fromkeys(carried, 0.0))
 
     def _coming(self, slopes: Mapping[Expr, Operand], read: Mapping[tuple[str, Slot], Expr]) -> Iterator[Slot]:
@@ -224,15 +250,24 @@ class _AdjointLoop:
             self._own(number, slot, passing) if array == SELF else self._passed(PARENT, slot, passing)
             for array, slot in body.stores
         ]
-        return cotangents(body.values, weights + [self._passed(CARRY, slot, passing) for slot in body.carried])
+        return cotangents(body.values, weights + [self._from_next(slot, passing) for slot in body.carried])
+
+    def _from_next(self, slot: Slot, passing: set[Slot]) -> Operand:
+        """The adjoint of what was carried on, from where it was carried to."""
+        if slot in self.from_base:
+            return leaf(self.graph, PARENT, self.of.passed(slot))
+        return self._passed(CARRY, slot, passing)
 
     def _body(self, number: int, slopes: Mapping[Expr, Operand], passing: set[Slot]) -> Body:
         made, body, of = Body(), self.loop.bodies[number], self.of
+        made.stores.update({(SELF, of.passed(slot)): 0.0 for slot in self.from_base})
         mine: dict[Slot, Operand] = {}
         for (array, slot), node in self.read[number].items():
             slope = slopes.get(node, 0.0)
             if array == SELF or array in of.inputs:
                 mine[slot if array == SELF else (array, slot)] = slope
+            elif array == CARRY and slot in self.from_base:
+                made.stores[SELF, of.passed(slot)] = slope
             elif array == CARRY or (array == PARENT and slot in self.handed):
                 if slot in passing:
                     made.carried[of.beside(slot)] = slope

@@ -64,7 +64,7 @@ def _emit_output(links: RolledLinks, name: str, output: RolledField, take: Calla
 def _laid_out(links: RolledLinks, classes: list[LinkClass], epilogue: Body) -> Recording:
     """Take out what nobody needs, give each scalar that must be kept a slot, and list the constants that are read."""
     loops = links.loops
-    at_base = _arriving(epilogue)
+    at_base = _arriving(epilogue).union(*[_arriving(body) for x in loops if not x.direction for body in x.bodies])
     arrays = (CARRY,) if links.chain else (SELF, CARRY)  # on a chain, only what is carried reaches the base
     asked = {(array, slot, _END) for slot in at_base for array in arrays}
     loads = set[Load]()
@@ -163,6 +163,7 @@ def _columns(loops: Sequence[Loop], number: int) -> list[str]:
     nodes = [
         node
         for loop in loops
+        if loop.direction
         for node in live([*loop.bodies[number].stores.values(), *loop.bodies[number].carried.values()])
     ]
     return sorted({node.args[1] for node in nodes if node.op == LEAF and node.args[0] == CONST})
