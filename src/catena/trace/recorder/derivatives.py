@@ -123,7 +123,8 @@ class Adjoint:
             for place in (self.beside(slot), self.passed(slot)):
                 stores[SELF, place] = weight
                 self.zero_at_base(place)
-        self.links.append_loop(Loop(0, [Body(stores)]))
+        if stores:
+            self.links.append_loop(Loop(0, [Body(stores)]))
 
     def append(self) -> None:
         """Append the adjoint of every loop, the last one first."""
