@@ -120,7 +120,7 @@ class Recorded:
     """The loops of a function, recorded with leaves of its own in place of the inputs to differentiate by."""
 
     def __init__(self, links: RolledLinks, function: Function, arguments: Fields, by: Sequence[str]) -> None:
-        self._links, self.first = links, len(links.loops)
+        self._links, self.first, links.composed = links, len(links.loops), True
         kinds = {name: kind(function.inputs[name]) for name in by}
         self.arrays = {name: f"{name}{links.tag('i')}" for name in by}
         self.actual = {name: _values(links, arguments[name], k) for name, k in kinds.items()}

@@ -213,6 +213,7 @@ class RolledLinks:
         self.read_at_base: set[str] = set()
         self.pending: dict[tuple[str, str], Any] = {}
         self.sweep, self.direction, self._fields = -1, 0, 0
+        self.composed = False  # whether loops of several algorithms follow each other, and may be merged
 
     def fields(self, names: str) -> list[RolledField]:
         """New fields, one for each of the names; equal names of different calls are kept apart."""

@@ -9,6 +9,7 @@ from catena.errors import CatenaError
 from catena.scalars import Scalar
 from catena.trace.graph import LEAF, Graph, Operand, live
 from catena.trace.recorder.links import AnyLink, Habits, RolledField, RolledLinks
+from catena.trace.recorder.merge import merged
 from catena.trace.recorder.recording import BASE, CARRY, CONST, PARENT, SELF, Body, LinkClass, Loop, Recording, Slot
 
 _END = 1 << 30  # the loop after all loops: whoever asks for the outputs
@@ -40,6 +41,8 @@ def record(
             epilogue.stores.update(_stored(name, take(output[links.base])))
         else:
             _emit_output(links, name, output, take)
+    if links.composed:
+        links.loops = merged(links.loops, links.graph, links.base_values)
     return _laid_out(links, list(classes), epilogue)
 
 
