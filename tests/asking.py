@@ -14,7 +14,7 @@ from catena.kernels.call.words import Role
 from catena.mass_matrix.factors import BlockDiagonal, Upper
 
 CONFIGURATIONS = {"q", "q0", "q1"}
-VECTORS = {"v", "tau", "a", "dv", "x", "b", "z"}
+VECTORS = {"v", "tau", "a", "dv", "x", "b", "z", "dq", "dtau", "da", "ddv", "weight"}
 OTHERS = {"f": (6,), "point": (3,), "about": (3,), "dt": ()}
 
 
@@ -52,7 +52,7 @@ def shape(robot: catena.Robot, name: str) -> tuple[int, ...]:
         return (robot.nv,)
     if name == "parameters":
         return robot.parameters().vector.shape
-    return (robot.tree.n, 6) if name == "f_ext" else OTHERS[name]
+    return (robot.tree.n, 6) if name in ("f_ext", "df_ext") else OTHERS[name]
 
 
 def argument(robot: catena.Robot, name: str, rng: np.random.Generator, batch: tuple[int, ...] = ()) -> np.ndarray:

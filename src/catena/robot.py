@@ -22,6 +22,7 @@ from catena.parameters import trees
 from catena.parameters.record import Parameters, record_of
 from catena.questions.configurations import ConfigurationSpace
 from catena.questions.denoc import Denoc
+from catena.questions.derivative_products import DerivativeProducts
 from catena.questions.derivatives import Derivatives
 from catena.questions.description import Description
 from catena.questions.dynamics import Dynamics
@@ -39,6 +40,7 @@ class Robot(
     ConfigurationSpace,
     Dynamics,
     Derivatives,
+    DerivativeProducts,
     Operational,
     Energies,
     LinkDynamics,

@@ -25,13 +25,7 @@ from catena.algorithms.two_sweep import TWO_SWEEP
 from catena.errors import UnknownNameError
 from catena.functions.function import Function
 
-INVERSE_DYNAMICS = Function(
-    "inverse_dynamics",
-    newton_euler.inverse_dynamics,
-    inputs={"q": "q", "v": "v", "a": "v", "f_ext": "force"},
-    outputs={"tau": "v"},
-    optional=("f_ext",),
-)
+INVERSE_DYNAMICS = newton_euler.INVERSE_DYNAMICS
 
 BIAS = Function(
     "bias",

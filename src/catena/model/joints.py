@@ -13,9 +13,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from catena.model.spaces import Plane, Pose, Rotation, Space
-from catena.scalars import Scalar, is_zero, sincos, sincos_of_sum, unless_lost
-from catena.spatial import Axes, Dofs, Mat3, Motion, ShiftAlong, Transform, Turn, TurnAbout, Vec3
+from catena.model.spaces import Plane, Pose, Rotation, Space, rotation_of_quaternion
+from catena.scalars import Scalar, is_zero, sincos, sincos_of_sum
+from catena.spatial import Axes, Dofs, Motion, ShiftAlong, Transform, Turn, TurnAbout, Vec3
 
 
 @dataclass(slots=True)
@@ -202,16 +202,6 @@ class Planar(Plane, JointType):
     def axes(cls, q: Dofs, pitch: Scalar) -> Axes:
         """vx, vy, ωz."""
         return _axes(3, 4, 2)
-
-
-def rotation_of_quaternion(x: Scalar, y: Scalar, z: Scalar, w: Scalar) -> Mat3:
-    """The rotation along a quaternion of any length whose square is a number above zero; otherwise NaN."""
-    squared = x * x + y * y + z * z + w * w
-    t = unless_lost(2 / squared, squared)  # an infinite t makes every product with it NaN
-    tx, ty, tz = t * x, t * y, t * z
-    xx, yy, zz, xy, xz, yz = x * tx, y * ty, z * tz, x * ty, x * tz, y * tz
-    wx, wy, wz = w * tx, w * ty, w * tz
-    return Mat3(1 - (yy + zz), xy - wz, xz + wy, xy + wz, 1 - (xx + zz), yz - wx, xz - wy, yz + wx, 1 - (xx + yy))
 
 
 class Spherical(Rotation, JointType):

@@ -63,6 +63,11 @@ class Quaternion:
         """The inverse of a rotation."""
         return Quaternion(-self.vector, self.w)
 
+    @property
+    def squared(self) -> Scalar:
+        """The square of the length."""
+        return self.vector.dot(self.vector) + self.w * self.w
+
     def rotate(self, vector: Vec3) -> Vec3:
         """The vector, turned by this rotation."""
         twice = self.vector.cross(vector) * 2
@@ -87,7 +92,7 @@ class Quaternion:
     @property
     def straightened(self) -> Quaternion:
         """The rotation along a quaternion that is one but for rounding."""
-        factor = 1.5 - 0.5 * (self.vector.dot(self.vector) + self.w * self.w)
+        factor = 1.5 - 0.5 * self.squared
         return Quaternion(self.vector * factor, self.w * factor)
 
     @property

@@ -112,7 +112,10 @@ class _Sweeps:
             self._store(self._at("%fields", str(self.recording.slots[slot])), self._number(x))
         w.put("br label %loop0.start")
         for number, loop in enumerate(self.recording.loops):
-            self._loop(number, loop)
+            if loop.direction:
+                self._loop(number, loop)
+            else:
+                self._turn_at_base(number, loop.bodies[0])
         w.label(f"loop{len(self.recording.loops)}.start")
         self._epilogue()
         w.put("ret void")
@@ -169,6 +172,13 @@ class _Sweeps:
         """After all loops, what is made of the base's values."""
         here = {BASE: "%fields", **self._arrays(_NO_LINK)}
         self._body("base", self.recording.epilogue, here, (), ())
+
+    def _turn_at_base(self, number: int, body: Body) -> None:
+        """Between two loops, what is made of the base's values and stored there."""
+        self.w.label(f"loop{number}.start")
+        here = {BASE: "%fields", SELF: "%fields", **{f"in:{name}": f"%in.{name}" for name in self.inputs}}
+        self._body(f"loop{number}", body, here, (), ())
+        self.w.put(f"br label %loop{number + 1}.start")
 
     def _arrived(self, name: str, carried: Sequence[Slot]) -> None:
         """What was carried to the base is added to what the base holds, where somebody asks for it."""

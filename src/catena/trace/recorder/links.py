@@ -16,6 +16,9 @@ from catena.sweeps import Link
 from catena.trace.graph import LEAF, Expr, Graph, Operand, live
 from catena.trace.recorder.recording import BASE, CARRY, CONST, PARENT, SELF, Body, LinkClass, Loop, Slot
 
+_NO_LOOP = -2
+"""In place of a loop's number, when fields are read between loops."""
+
 
 class ItsParent:
     """The parent of the link at hand."""
@@ -217,11 +220,41 @@ class RolledLinks:
         self.read_at_base: set[str] = set()
         self.pending: dict[tuple[str, str], Any] = {}
         self.sweep, self.direction, self._fields = -1, 0, 0
+        self.composed = False  # whether loops of several algorithms follow each other, and may be merged
 
     def fields(self, names: str) -> list[RolledField]:
         """New fields, one for each of the names; equal names of different calls are kept apart."""
         self._fields += 1
         return [RolledField(self, f"{name}.{self._fields}") for name in names.split()]
+
+    def tag(self, letter: str) -> str:
+        """A mark for the names of fields that no other field has."""
+        self._fields += 1
+        return f"~{letter}{self._fields}"
+
+    def field(self, name: str, loop: int, values: Sequence[Any]) -> RolledField:
+        """A new field that a loop writes although its body has run: one value for each class of links."""
+        made = RolledField(self, f"{name}{self.tag('r')}")
+        for number, value in enumerate(values):
+            made.templates[number] = value
+            made.known[number] = [x if _rematerial(x) else None for x in leaves(value)]
+            stores = {(SELF, (made.name, i)): x for i, x in enumerate(leaves(value))}
+            self.loops[loop].bodies[number].stores.update(stores)
+        made.templates["any"] = values[0]
+        self.found.written.add((made.name, loop))
+        return made
+
+    def append_loop(self, loop: Loop) -> None:
+        """Append a loop that no generator of links has made."""
+        self.loops.append(loop)
+        self.sweep = len(self.loops) - 1
+
+    def between_loops(self, field: Any) -> list[Any]:
+        """What a field holds at links of each class when no loop is under way."""
+        now, self.sweep, self.pending = self.sweep, _NO_LOOP, {}
+        values = [field[AnyLink(number, of, self.graph)] for number, of in enumerate(self.classes)]
+        self.sweep, self.pending = now, {}
+        return values
 
     def base_to_tip(self) -> Iterator[AnyLink]:
         """A loop over every link after its parent."""

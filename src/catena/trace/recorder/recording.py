@@ -44,7 +44,11 @@ class Body:
 
 @dataclass
 class Loop:
-    """One sweep: +1 base to tip, -1 tip to base; a body for each kind of link; what the first turn finds carried."""
+    """One sweep: +1 base to tip, -1 tip to base; a body for each kind of link; what the first turn finds carried.
+
+    With direction 0 it is no sweep but one turn at the base, which has a single body: what that stores, links find at
+    their parent.
+    """
 
     direction: int
     bodies: list[Body] = field(default_factory=list)
