@@ -22,6 +22,7 @@ LAYERS = [
     {"functions.function", "model", "robots"},
     {"sweeps"},
     {"trace.recorder", "functions.linkwise", "functions.recipes", "arguments.arrays", "arguments.links"},
+    {"functions.derived"},
     {"algorithms"},
     {"functions.catalogue"},
     {"kernels"},

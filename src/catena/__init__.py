@@ -11,6 +11,7 @@ from catena.errors import (
     CacheWarning,
     CatenaError,
     CatenaWarning,
+    DataError,
     LoadError,
     ModelError,
     ModelWarning,
@@ -26,14 +27,17 @@ from catena.kernels.call.threads import get_threads, set_threads
 from catena.later import imported_later
 from catena.load import load
 from catena.mass_matrix import MassMatrix
+from catena.parameters.record import Parameters
 from catena.robot import Robot
 from catena.version import __version__
 
 if TYPE_CHECKING:
-    from catena import poses, rotations
+    from catena import identification, poses, rotations
     from catena.functions.count import count
     from catena.functions.evaluate import evaluate
+    from catena.identification.fit import identify
     from catena.kernels.call.release import release_memory
+    from catena.parameters.randomize import randomize
     from catena.symbols import symbolic
 
 __all__ = [
@@ -41,10 +45,12 @@ __all__ = [
     "CacheWarning",
     "CatenaError",
     "CatenaWarning",
+    "DataError",
     "LoadError",
     "MassMatrix",
     "ModelError",
     "ModelWarning",
+    "Parameters",
     "PrecisionWarning",
     "Robot",
     "ShapeError",
@@ -59,12 +65,15 @@ __all__ = [
     "fixman_potential",
     "from_dh",
     "get_threads",
+    "identification",
+    "identify",
     "load",
     "operators",
     "planar_chain",
     "point_mass_chain",
     "poses",
     "random_tree",
+    "randomize",
     "release_memory",
     "robots",
     "rod_chain",
@@ -78,6 +87,9 @@ __getattr__ = imported_later(
     {
         "count": "functions.count",
         "evaluate": "functions.evaluate",
+        "identification": "",
+        "identify": "identification.fit",
+        "randomize": "parameters.randomize",
         "release_memory": "kernels.call.release",
         "poses": "",
         "rotations": "",

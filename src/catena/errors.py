@@ -40,6 +40,10 @@ class ShapeError(CatenaError, ValueError):
     """An array of the wrong shape or kind, or with entries that make no sense."""
 
 
+class DataError(CatenaError, ValueError):
+    """Measurements that say nothing about what was asked of them."""
+
+
 class UnknownNameError(CatenaError, KeyError):
     """A link, joint or frame that the robot does not have; the message suggests names that it has."""
 

@@ -18,14 +18,19 @@ from catena.model.parts import JointPart, Parts
 from catena.model.sound import check_sound
 from catena.model.tree import Frame, Tree
 from catena.operators.asking import HasOperators
+from catena.parameters import trees
+from catena.parameters.record import Parameters, record_of
 from catena.questions.configurations import ConfigurationSpace
 from catena.questions.denoc import Denoc
+from catena.questions.derivative_products import DerivativeProducts
+from catena.questions.derivatives import Derivatives
 from catena.questions.description import Description
 from catena.questions.dynamics import Dynamics
 from catena.questions.energy import Energies
 from catena.questions.inverse_kinematics import InverseKinematics
 from catena.questions.links import LinkDynamics
 from catena.questions.operational import Operational
+from catena.questions.parameters import HasParameters
 
 Array = npt.NDArray[Any]
 
@@ -34,12 +39,15 @@ class Robot(
     Description,
     ConfigurationSpace,
     Dynamics,
+    Derivatives,
+    DerivativeProducts,
     Operational,
     Energies,
     LinkDynamics,
     InverseKinematics,
     HasOperators,
     Denoc,
+    HasParameters,
 ):
     """A robot: a tree of rigid links joined to a base, and all that can be asked of it.
 
@@ -71,6 +79,45 @@ class Robot(
         `gravity` is 3 numbers in the base's frame, m/s².
         """
         return type(self)(edit.with_gravity(self.tree, gravity))
+
+    def with_parameters(self, parameters: Parameters | npt.ArrayLike, *, check: bool = True) -> Robot:
+        """The same robot with other inertial parameters, armature, damping, friction and gravity.
+
+            stronger = robot.with_parameters(robot.parameters().replace(armature=0.1))
+
+        `parameters` is a record, or a vector such as `robot.parameters().vector`, 10 links + 3 nv + 3 numbers. A set
+        that no robot can have is refused with a ModelError that names the link or joint and the reason, unless
+        `check=False`; masses and joint numbers below zero are refused in any case. To compute with many sets no robot
+        is needed: see `parameters=` of `forward_dynamics` and others. O(n).
+        """
+        return type(self)(trees.with_parameters(self.tree, record_of(self.tree, parameters, check)))
+
+    def with_joints(
+        self,
+        *,
+        damping: Any = None,
+        friction: Any = None,
+        armature: Any = None,
+        limits: Any = None,
+        velocity_limit: Any = None,
+        effort_limit: Any = None,
+    ) -> Robot:
+        """The same robot with other damping, friction, armature or limits of its joints.
+
+            robot.with_joints(damping=0.1, limits={"elbow": (-2.0, 2.0)})
+
+        Each is one number for all joints, one for each degree of freedom, (nv,), or a mapping from joints, by name or
+        number, to numbers, which leaves other joints as they are; what is not given stays. `limits` are a pair (lower,
+        upper) of numbers or of arrays (nq,), or a mapping from joints to such pairs, in rad or m. O(n).
+        """
+        given = {
+            "damping": damping,
+            "friction": friction,
+            "armature": armature,
+            "velocity_limit": velocity_limit,
+            "effort_limit": effort_limit,
+        }
+        return type(self)(trees.with_joints(self, limits, **given))
 
     def subtree(self, link: LinkLike) -> Robot:
         """The part of the robot that hangs on a link, as a robot of its own.

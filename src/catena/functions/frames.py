@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from catena.algorithms import frames, operational_space
+from catena.algorithms import frame_derivatives, frames, operational_space
 from catena.algorithms.frames import Place
 from catena.arguments.words import frame_word
 from catena.errors import SingularError
@@ -133,6 +133,14 @@ QUESTIONS = {
     "placement": FrameQuestion(frames.placements, Carried.placement, {"rotation": "dense:3,3", "position": "dense:3"}),
     "placements": FrameQuestion(
         frames.placements, Carried.placements, {"rotation": "dense:{m},3,3", "position": "dense:{m},3"}
+    ),
+    "placement_derivatives": FrameQuestion(
+        frame_derivatives.placement_derivatives,
+        Carried.placement_derivatives,
+        {"rotation": "dense:3,3,nv", "position": "dense:3,nv"},
+    ),
+    "jacobian_derivatives": FrameQuestion(
+        frame_derivatives.jacobian_derivatives, Carried.jacobian_derivatives, {"dJ": "dense:{w},nv,nv"}
     ),
     "jacobian": FrameQuestion(frames.jacobian, Carried.jacobian, {"J": "dense:{w},nv"}),
     "jacobian_times": FrameQuestion(frames.jacobian_times, Carried.jacobian_times, {"V": "dense:{w}"}, {"x": "v"}),

@@ -37,6 +37,7 @@ Rule = Callable[..., Function]
 ROLES: Mapping[str, Role] = {
     "npt.ArrayLike": Role.ARRAY,
     "npt.ArrayLike | None": Role.ARRAY,
+    "Parameters | npt.ArrayLike | None": Role.ARRAY,
     "str | npt.ArrayLike": Role.WORD_OR_ARRAY,
     "Wrenches": Role.MAPPING_OR_ARRAY,
 }
