@@ -28,7 +28,7 @@ class Identified:
     Attributes:
         robot: the robot with the parameters found.
         parameters: these, a record; a real robot can have them.
-        parameters_std: standard deviations of `parameters.vector`, as data and prior leave them; zero if not looked for.
+        parameters_std: standard deviations of `parameters.vector`, as data and prior leave them; zero where not sought.
         base: the combinations of parameters that torques depend on.
         estimate: least-squares estimates of these combinations, (r,); where the data say nothing, the prior's.
         std: their standard deviations, (r,); infinite where the data do not determine one by itself.
