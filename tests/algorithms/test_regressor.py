@@ -57,7 +57,8 @@ def test_derivatives_by_parameters() -> None:
     P, x = robot.parameters(), state(robot, 3)
     tau = x.pop("a")
     a = robot.forward_dynamics(x["q"], x["v"], tau, joint_losses=True)
-    slope = -np.linalg.solve(robot.mass_matrix(x["q"]).dense(), robot.regressor(**x, a=a, joints=True))
+    slope = robot.forward_dynamics_parameter_derivatives(x["q"], x["v"], tau, joints=True)
+    assert relative(-robot.mass_matrix(x["q"]).dense() @ slope, robot.regressor(**x, a=a, joints=True)) < 1e-12
     h = 1e-6
     steps = h * np.eye(len(P.vector))[:-3]
     ahead, back = (
@@ -65,3 +66,14 @@ def test_derivatives_by_parameters() -> None:
         for sign in (1, -1)
     )
     assert relative((ahead - back).T / (2 * h), slope) < 1e-6
+
+
+def test_derivatives_in_batches_with_wrenches() -> None:
+    robot = catena.random_tree(5, 3, ["revolute", "spherical"], 0.5)
+    x = state(robot, 4, (2, 3))
+    f_ext = np.random.default_rng(0).standard_normal((3, robot.tree.n, 6))
+    given = x["q"], x["v"], x["a"], f_ext
+    slope = robot.forward_dynamics_parameter_derivatives(*given)
+    Y = robot.regressor(x["q"], x["v"], robot.forward_dynamics(*given))
+    assert relative(-robot.mass_matrix(x["q"]).dense() @ slope, Y) < 1e-12
+    assert relative(robot.forward_dynamics_parameter_derivatives(*given, kernel="rolled"), slope) < 1e-12

@@ -74,6 +74,19 @@ def test_noise_cannot_make_it_impossible() -> None:
     assert (found.parameters.damping > 0).all()
 
 
+def test_deviations_of_parameters() -> None:
+    """Small where data fix a parameter, as wide as the prior where they say nothing, zero where nobody looked."""
+    found = catena.identify(arm(), *measured(2), joints=["damping"])
+    std, names = found.parameters_std, found.parameters.names
+    assert std.shape == found.parameters.vector.shape
+    damping = names.index("elbow_pitch.damping")
+    row = found.base.parameters.index("elbow_pitch.damping")
+    assert np.isclose(std[damping], found.std[list(found.base.independent).index(row)], rtol=0.2)
+    hidden = names.index("shoulder.m")
+    assert std[hidden] > 0.5 * found.parameters.vector[hidden]
+    assert std[names.index("elbow_pitch.friction")] == std[-1] == 0.0
+
+
 def test_what_data_do_not_tell_keeps_the_prior() -> None:
     """At rest torques tell of gravity alone: 17 combinations at most, and nothing of inertias, damping and friction."""
     q = arm().random_configuration(0, 200)

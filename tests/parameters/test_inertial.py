@@ -36,6 +36,19 @@ def test_pseudo_inertia_is_the_sum_over_points() -> None:
     assert relative(inertial.ten(*inertial.body(bodies)), bodies) < 1e-14
 
 
+def test_many_bodies_are_judged_as_one_by_one() -> None:
+    """Possible ones, impossible ones, flat ones, massless ones and numbers that are none."""
+    rng = np.random.default_rng(2)
+    wild = random_bodies(300) + rng.standard_normal((300, 10)) * rng.uniform(0, 3, (300, 1))
+    flat = catena.point_mass_chain([1.0] * 3, [1.0] * 3).parameters().inertial
+    odd = np.stack([np.zeros(10), np.eye(10)[0], np.eye(10)[4], np.full(10, np.nan), np.full(10, np.inf)])
+    bodies = np.concatenate([wild, flat, odd])
+    expected = [inertial.fault(body) is not None for body in bodies]
+    assert 20 < sum(expected) < 280
+    assert np.array_equal(inertial.impossible(bodies), expected)
+    assert inertial.impossible(bodies[:6].reshape(2, 3, 10)).shape == (2, 3)
+
+
 def test_log_cholesky_leads_there_and_back() -> None:
     bodies = random_bodies(20)
     theta = inertial.log_cholesky(bodies)

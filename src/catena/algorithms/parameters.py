@@ -12,6 +12,9 @@ from catena.functions.function import Function, by_recipe, kind
 from catena.functions.recipes import Ask
 from catena.sweeps import Links
 
+FACTORS = frozenset(("G", "D", "A", "A_inv"))
+"""Inputs that are factors of a mass matrix: a function that starts from these needs no inertias."""
+
 
 def with_parameters(function: Function) -> Function:
     """The same function with one more input, "parameters", in place of what the model says.
@@ -72,8 +75,8 @@ class _Adopting:
         return self.ask.dtype
 
     def __call__(self, function: Function, *arrays: Any) -> Any:
-        if not any(name in function.inputs for name in ("G", "D", "A", "A_inv")):
-            more = _leading(function, arrays) - self.leading
-            row = self.parameters.reshape(*self.parameters.shape[:-1], *[1] * more, self.parameters.shape[-1])
-            return self.ask(with_parameters(function), *arrays, row)
-        return self.ask(function, *arrays)
+        if FACTORS & set(function.inputs):
+            return self.ask(function, *arrays)
+        more = _leading(function, arrays) - self.leading
+        row = self.parameters.reshape(*self.parameters.shape[:-1], *[1] * more, self.parameters.shape[-1])
+        return self.ask(with_parameters(function), *arrays, row)

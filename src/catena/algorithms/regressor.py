@@ -14,10 +14,12 @@ from typing import Any
 
 import numpy as np
 
+from catena.algorithms.forward_dynamics import FD3
+from catena.algorithms.innovations import FACTOR, SOLVE
 from catena.algorithms.joint_losses import with_joint_losses
 from catena.algorithms.newton_euler import inverse_dynamics
 from catena.algorithms.parameters import with_parameters
-from catena.functions.function import Function, kind
+from catena.functions.function import Function, by_recipe, kind
 from catena.functions.recipes import Ask
 from catena.scalars import Scalar, sign
 from catena.spatial import Dofs, Force, Motion, RigidInertia, Sym3, Vec3
@@ -73,9 +75,18 @@ def regressor_with_joints(links: Any, q: Field, v: Field, vdot: Field) -> Rows:
     return [inertial + others for inertial, others in zip(Y, joints, strict=True)]
 
 
+def accelerations_by_parameters(ask: Ask, forward: Function, Y: Function, *state: Any) -> Any:
+    """The derivatives of accelerations by parameters, −M⁻¹ Y: M v̇ + … = τ holds whatever the parameters are."""
+    q, v, *_ = state
+    columns = np.swapaxes(ask(Y, q, v, ask(forward, *state)), -1, -2)
+    factored = [np.expand_dims(x, -1 - rank) for x, rank in zip((q, *ask(FACTOR, q)), (1, 2, 2), strict=True)]
+    return -np.swapaxes(ask(SOLVE, *factored, columns), -1, -2)
+
+
 _STATE = {"q": "q", "v": "v", "a": "v"}
 _INVERSE_DYNAMICS = Function("inverse_dynamics/plain", inverse_dynamics, _STATE, {"tau": "v"})
 _PLAIN, _LOSING = (with_parameters(f) for f in (_INVERSE_DYNAMICS, with_joint_losses(_INVERSE_DYNAMICS)))
+_LOSING_FD = with_joint_losses(FD3)
 _PIECE = 2**24  # so many numbers of unit vectors at a time
 
 
@@ -108,4 +119,20 @@ REGRESSOR_WITH_JOINTS = Function(
     {"Y": "dense:nv,10n+3nv"},
     regroup=False,
     recipe=_by_columns(_LOSING, True),
+)
+ACCELERATIONS_BY_PARAMETERS = Function(
+    "forward_dynamics_parameter_derivatives",
+    by_recipe,
+    FD3.inputs,
+    {"derivatives": "dense:nv,10n"},
+    optional=FD3.optional,
+    recipe=lambda ask, *state: accelerations_by_parameters(ask, FD3, REGRESSOR, *state),
+)
+ACCELERATIONS_BY_ALL_PARAMETERS = Function(
+    "forward_dynamics_parameter_derivatives/joints",
+    by_recipe,
+    FD3.inputs,
+    {"derivatives": "dense:nv,10n+3nv"},
+    optional=FD3.optional,
+    recipe=lambda ask, *state: accelerations_by_parameters(ask, _LOSING_FD, REGRESSOR_WITH_JOINTS, *state),
 )

@@ -28,7 +28,7 @@ class Kind:
     shape: tuple[int, ...]
     build: Build
     take: Callable[[Any], list[Scalar]] = leaves
-    pieces: Mapping[str, Kind] = field(default_factory=dict)
+    pieces: Mapping[str, Kind] = field(default_factory=dict, compare=False)
 
     def count(self, nq: int, nv: int) -> int:
         """How many numbers belong to a joint with nq coordinates and nv speeds."""

@@ -30,8 +30,8 @@ _ROUNDS, _ENOUGH = 50, 1e-3  # of squared standard deviations, which have no uni
 
 def consistent(
     prior: Array, columns: Array, links: int, matrix: Array, precision: Array, estimate: Array, spread: float
-) -> Array:
-    """The numbers of the parameters in `columns`, possible ones.
+) -> tuple[Array, Array]:
+    """The numbers of the parameters in `columns`, possible ones, and their standard deviations.
 
     Args:
         prior: all parameters of the prior, as in the vector of parameters.
@@ -55,7 +55,8 @@ def consistent(
     x, far = x0, float(np.linalg.norm(residuals(x0, 1.0)))
     for trust in np.geomspace(min(1.0, _FAR / max(far, _FAR)), 1.0, 1 + int(np.ceil(np.log10(max(far / _FAR, 1.0))))):
         x = _levenberg(partial(residuals, trust=trust), partial(slopes, trust=trust), x)
-    return _numbers(x, links)
+    root = np.linalg.solve(triangle(slopes(x, 1.0)).T, _slopes(x, links).T)  # its columns' lengths are deviations
+    return _numbers(x, links), np.linalg.norm(root, axis=0)
 
 
 def _levenberg(residuals: Callable[[Array], Array], slopes: Callable[[Array], Array], x: Array) -> Array:

@@ -28,6 +28,7 @@ class Identified:
     Attributes:
         robot: the robot with the parameters found.
         parameters: these, a record; a real robot can have them.
+        parameters_std: standard deviations of `parameters.vector`, as data and prior leave them; zero where not sought.
         base: the combinations of parameters that torques depend on.
         estimate: least-squares estimates of these combinations, (r,); where the data say nothing, the prior's.
         std: their standard deviations, (r,); infinite where the data do not determine one by itself.
@@ -42,6 +43,7 @@ class Identified:
 
     robot: Robot
     parameters: Parameters
+    parameters_std: Array
     base: BaseParameters
     estimate: Array
     std: Array
@@ -134,13 +136,14 @@ def identify(
             "identify: the data excite nothing: the torques of these motions depend on no parameter; expected joints "
             "that move, or gravity that pulls on them; see catena.identification.exciting_trajectory"
         )
-    parameters = _possible(prior, base, solution, spread)
+    parameters, parameters_std = _possible(prior, base, solution, spread)
     new = robot.with_parameters(parameters, check=False)
     std = np.where(solution.determined, np.sqrt(np.diag(solution.covariance)), np.inf)
     width = _quantile(confidence, len(q) * robot.nv - solution.seen.shape[1]) * std
     return Identified(
         robot=new,
         parameters=parameters,
+        parameters_std=parameters_std,
         base=base,
         estimate=solution.estimate,
         std=std,
@@ -162,13 +165,13 @@ def _residuals(robot: Robot, parameters: Parameters, q: Array, v: Array, a: Arra
     return rest
 
 
-def _possible(prior: Parameters, base: BaseParameters, solution: Solution, spread: float) -> Parameters:
-    """Possible parameters nearest to the estimate."""
-    vector = np.array(prior.vector)
-    vector[base.columns] = consistent(
+def _possible(prior: Parameters, base: BaseParameters, solution: Solution, spread: float) -> tuple[Parameters, Array]:
+    """Possible parameters nearest to the estimate, and standard deviations of all of them."""
+    vector, deviations = np.array(prior.vector), np.zeros(len(prior.vector))
+    vector[base.columns], deviations[base.columns] = consistent(
         vector, base.columns, prior.tree.n, base.matrix, solution.triangle, solution.estimate, spread
     )
-    return Parameters.made(prior.tree, vector, check=False)
+    return Parameters.made(prior.tree, vector, check=False), deviations
 
 
 def _quantile(confidence: float, freedom: int) -> float:

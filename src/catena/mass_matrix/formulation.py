@@ -10,19 +10,15 @@ from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING
 
+from catena.algorithms import parameters
 from catena.arguments.words import METHOD_HINTS, one_of
 from catena.functions.function import Function
-from catena.parameters.adopting import adopting
 
 if TYPE_CHECKING:
     from catena.robot import Robot
 
 OWN = {"q": 0, "G": 1, "A": 1, "D": 2, "A_inv": 2, "parameters": 3}
 """The arrays that a mass matrix keeps, by the names of inputs: the configurations, what `factor` gives, parameters."""
-
-
-FACTORS = {"G", "A", "D", "A_inv"}
-"""The names of what `factor` gives."""
 
 
 @dataclass(frozen=True)
@@ -90,5 +86,5 @@ def formulation(robot: Robot, name: str) -> Formulation:
 def with_parameters(found: Formulation) -> Formulation:
     """The same with parameters as an input of functions that need inertias: those that do not start from factors."""
     functions = {field.name: getattr(found, field.name) for field in fields(found)}
-    adopted = {name: adopting(f, ("parameters",)) for name, f in functions.items() if f and "q" in f.inputs}
-    return replace(found, **{name: f for name, f in adopted.items() if not FACTORS & set(f.inputs)})
+    inertial = {name: f for name, f in functions.items() if f is not None and not parameters.FACTORS & set(f.inputs)}
+    return replace(found, **{name: parameters.with_parameters(f) for name, f in inertial.items()})

@@ -91,16 +91,28 @@ def fault(numbers: Array) -> str | None:
     return None
 
 
-def suspicious(numbers: Array) -> Array:
-    """Which of many bodies (..., 10) may be impossible and are worth a look with :func:`fault`. Vectorised."""
-    J = pseudo_inertia(numbers)
+def impossible(numbers: Array) -> Array:
+    """Which of many bodies (..., 10) have a :func:`fault`, (...,). Vectorised; most are cleared by a quick look."""
+    wrong = _suspicious(numbers)
+    some = np.where(np.isfinite(numbers[wrong]), numbers[wrong], -1.0)  # what is not finite is a fault, too
+    mass, _, inertia = body(some)
+    moments, rounding = np.linalg.eigvalsh(inertia), _ROUNDING * np.abs(some[:, 4:]).max(axis=-1, initial=0.0)
+    thin = (moments[:, 0] < -rounding) | (moments[:, 0] + moments[:, 1] < moments[:, 2] - rounding)
+    massless = (mass == 0) & some[:, 1:].any(axis=-1)
+    wrong[wrong] = (mass < 0) | massless | ((mass > 0) & thin) | ~np.isfinite(numbers[wrong]).all(axis=-1)
+    return wrong
+
+
+def _suspicious(numbers: Array) -> Array:
+    """Which of many bodies (..., 10) are worth a closer look: the pseudo-inertia is not clearly positive definite."""
     fine: Array = np.asarray(np.isfinite(numbers).all(axis=-1))
     with np.errstate(all="ignore"):
+        J = pseudo_inertia(numbers)
         for k in (3, 2, 1, 0):  # the pivots of Gauss's elimination are positive where the matrix is positive definite
             fine = fine & (J[..., k, k] > _ROUNDING * numbers[..., [0, 4, 6, 9]].max(axis=-1) * (k < 3))
             column = J[..., :, k] / J[..., k, k, None]
             J = J - column[..., :, None] * J[..., k, None, :]
-    return ~fine
+    return np.asarray(~fine)
 
 
 def log_cholesky(numbers: Array) -> Array:

@@ -43,10 +43,9 @@ def randomize(
     if not isinstance(spread, int | float | np.floating) or not 0 <= spread < np.inf:
         raise CatenaError(f"randomize: spread must be a number of zero or more, got {spread!r}")
     own = Parameters.of(robot.tree)
-    for link, numbers in enumerate(own.inertial):
-        if (reason := bodies.fault(numbers)) is not None:
-            name = robot.tree.link_names[link]
-            raise ModelError(f"randomize: link {name!r}: {reason}; correct it with robot.with_parameters", link=name)
+    for link in np.flatnonzero(bodies.impossible(own.inertial))[:1].tolist():
+        name, reason = robot.tree.link_names[link], bodies.fault(own.inertial[link])
+        raise ModelError(f"randomize: link {name!r}: {reason}; correct it with robot.with_parameters", link=name)
     generator = np.random.default_rng(rng)
     batch = (shape,) if isinstance(shape, int) else tuple(shape)
 

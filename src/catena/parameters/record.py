@@ -148,11 +148,11 @@ class Parameters:
         Links that keep the numbers of the model are left alone: a model that was loaded may have oddities of its own.
         """
         own = Parameters.of(self.tree).inertial
-        for index in np.argwhere(bodies.suspicious(self.inertial) & (self.inertial != own).any(axis=-1)).tolist():
-            if (reason := bodies.fault(self.inertial[tuple(index)])) is not None:
-                *sample, link = index
-                name = self.tree.link_names[link]
-                raise ModelError(f"link {name!r}{_of(sample)}: {reason}; {_OR_NOT}", link=name)
+        wrong = bodies.impossible(self.inertial) & (self.inertial != own).any(axis=-1)
+        for index in np.argwhere(wrong)[:1].tolist():
+            *sample, link = index
+            name, reason = self.tree.link_names[link], bodies.fault(self.inertial[tuple(index)])
+            raise ModelError(f"link {name!r}{_of(sample)}: {reason}; {_OR_NOT}", link=name)
         for name in OF_JOINTS:
             self._check_joints(name)
         if not np.isfinite(self.gravity).all():
