@@ -15,7 +15,7 @@ from catena.mass_matrix.factors import BlockDiagonal, Upper
 
 CONFIGURATIONS = {"q", "q0", "q1"}
 VECTORS = {"v", "tau", "a", "dv", "x", "b", "z"}
-OTHERS = {"f": (6,), "point": (3,), "about": (3,)}
+OTHERS = {"f": (6,), "point": (3,), "about": (3,), "dt": ()}
 
 
 def questions(owner: type) -> dict[str, Declared]:
@@ -57,6 +57,8 @@ def argument(robot: catena.Robot, name: str, rng: np.random.Generator, batch: tu
     """Random numbers for an argument."""
     if name in CONFIGURATIONS:
         return robot.random_configuration(rng, batch)
+    if name == "dt":
+        return np.asarray(rng.uniform(1e-3, 1e-2, batch))
     return rng.standard_normal((*batch, *shape(robot, name)))
 
 

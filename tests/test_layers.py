@@ -29,7 +29,7 @@ LAYERS = [
     {"functions"},
     {"..."},
     {"robot"},
-    {"load", "build", "system", "simulate", "view"},
+    {"load", "build", "system", "view"},
     {"__init__"},
     {"cli"},
 ]

@@ -10,6 +10,7 @@ from catena.build import Builder, from_dh, planar_chain, point_mass_chain, rando
 from catena.errors import (
     CatenaError,
     CatenaWarning,
+    DivergenceWarning,
     LoadError,
     ModelError,
     ModelWarning,
@@ -33,12 +34,14 @@ if TYPE_CHECKING:
     from catena.functions.count import count
     from catena.functions.evaluate import evaluate
     from catena.kernels.call.release import release_memory
+    from catena.simulation import controllers
     from catena.symbols import symbolic
 
 __all__ = [
     "Builder",
     "CatenaError",
     "CatenaWarning",
+    "DivergenceWarning",
     "LoadError",
     "MassMatrix",
     "ModelError",
@@ -51,6 +54,7 @@ __all__ = [
     "UnknownNameError",
     "UnsupportedError",
     "__version__",
+    "controllers",
     "count",
     "evaluate",
     "fixman",
@@ -73,6 +77,7 @@ __all__ = [
 __getattr__ = imported_later(
     __name__,
     {
+        "controllers": "simulation",
         "count": "functions.count",
         "evaluate": "functions.evaluate",
         "release_memory": "kernels.call.release",

@@ -25,11 +25,24 @@ from catena.questions.dynamics import Dynamics
 from catena.questions.energy import Energies
 from catena.questions.links import LinkDynamics
 from catena.questions.operational import Operational
+from catena.questions.stepping import Stepping
+from catena.simulation.rollouts import Rollouts
 
 Array = npt.NDArray[Any]
 
 
-class Robot(Description, ConfigurationSpace, Dynamics, Operational, Energies, LinkDynamics, HasOperators, Denoc):
+class Robot(
+    Description,
+    ConfigurationSpace,
+    Dynamics,
+    Stepping,
+    Rollouts,
+    Operational,
+    Energies,
+    LinkDynamics,
+    HasOperators,
+    Denoc,
+):
     """A robot: a tree of rigid links joined to a base, and all that can be asked of it.
 
         robot = catena.load("arm.urdf")

@@ -46,11 +46,15 @@ class Link:
     """Torque per speed that each degree of freedom loses."""
     friction: Dofs
     """Torque that each degree of freedom loses to dry friction when it moves."""
+    stiffness: Dofs
+    """Torque per displacement with which a spring pulls each degree of freedom back."""
+    rest: Dofs
+    """Where the springs are slack, as a displacement from zero."""
 
     def __init__(self, joint_type: type[JointType], constants: Mapping[str, Scalar], *of_joint: Dofs) -> None:
         """`of_joint` are Dofs in the order of :data:`~catena.model.lowering.lowered.OF_JOINT`."""
         self.joint_type, self.constants = joint_type, constants
-        self.armature, self.damping, self.friction = of_joint
+        self.armature, self.damping, self.friction, self.stiffness, self.rest = of_joint
 
     def _get(self, *names: str) -> list[Scalar]:
         return [self.constants[name] for name in names]
