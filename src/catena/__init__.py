@@ -24,9 +24,10 @@ from catena.errors import (
 from catena.fixman.potential import fixman_potential
 from catena.kernels.call.threads import get_threads, set_threads
 from catena.later import imported_later
-from catena.load import load
+from catena.load import load, load_run
 from catena.mass_matrix import MassMatrix
 from catena.robot import Robot
+from catena.simulation.run import Run
 from catena.version import __version__
 
 if TYPE_CHECKING:
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
     from catena.functions.evaluate import evaluate
     from catena.kernels.call.release import release_memory
     from catena.simulation import controllers
+    from catena.simulation.simulate import simulate
     from catena.symbols import symbolic
 
 __all__ = [
@@ -48,6 +50,7 @@ __all__ = [
     "ModelWarning",
     "PrecisionWarning",
     "Robot",
+    "Run",
     "ShapeError",
     "SingularError",
     "SingularWarning",
@@ -62,6 +65,7 @@ __all__ = [
     "from_dh",
     "get_threads",
     "load",
+    "load_run",
     "operators",
     "planar_chain",
     "point_mass_chain",
@@ -71,6 +75,7 @@ __all__ = [
     "rod_chain",
     "rotations",
     "set_threads",
+    "simulate",
     "symbolic",
 ]
 
@@ -82,6 +87,7 @@ __getattr__ = imported_later(
         "evaluate": "functions.evaluate",
         "release_memory": "kernels.call.release",
         "rotations": "",
+        "simulate": "simulation.simulate",
         "symbolic": "symbols",
     },
 )

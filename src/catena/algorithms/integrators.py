@@ -9,7 +9,7 @@ moving link (planar, spherical and free joints), q(t) = q exp(u(t)) has the rate
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from catena.algorithms.joint_losses import losses_at
@@ -175,6 +175,25 @@ INTEGRATORS: Mapping[str, Callable[..., State]] = {
 """Steps by name."""
 
 
+def rates_function(dynamics: Function, joint_losses: bool = False, springs: bool = True) -> Function:
+    """The right-hand side of the equations of motion: how fast coordinates q and speeds v change."""
+
+    def algorithm(links: Links, q: Field, v: Field, tau: Field, f_ext: Field | None = None) -> State:
+        (rates,) = links.fields("rates")
+        for k in links.base_to_tip():
+            rates[k] = k.joint_type.rates(q[k], v[k])
+        acting = _Acting(tau, q, v, joint_losses, springs, 0)
+        return rates, dynamics.algorithm(links, q, v, acting, f_ext)
+
+    inputs = {"q": "q", "v": "v", "tau": "v", "f_ext": "force"}
+    name = "/".join(["rates", dynamics.name, *_words(joint_losses, springs)])
+    return replace(dynamics, name=name, algorithm=algorithm, inputs=inputs, outputs={"q": "q", "v": "v"})
+
+
+def _words(joint_losses: bool, springs: bool) -> list[str]:
+    return [*(["losses"] if joint_losses else []), *(["springs"] if springs else [])]
+
+
 def step_function(integrator: str, dynamics: Function, joint_losses: bool = False, springs: bool = True) -> Function:
     """One step as a function: from (q, v), torques tau, a step dt and perhaps wrenches to the state (q, v) after it.
 
@@ -190,9 +209,8 @@ def step_function(integrator: str, dynamics: Function, joint_losses: bool = Fals
 
         return advance(links, accelerations, q, v, dt)
 
-    words = [*(["losses"] if joint_losses else []), *(["springs"] if springs else [])]
     return Function(
-        "/".join(["step", integrator, dynamics.name, *words]),
+        "/".join(["step", integrator, dynamics.name, *_words(joint_losses, springs)]),
         algorithm,
         inputs={"q": "q", "v": "v", "tau": "v", "dt": "robot", "f_ext": "force"},
         outputs={"q": "q", "v": "v"},

@@ -51,6 +51,11 @@ class Space:
         return q1 - q0
 
     @classmethod
+    def rates(cls, q: Dofs, v: Dofs) -> Dofs:
+        """How fast the coordinates change where the joint moves at speeds v; quaternions keep their lengths."""
+        return v
+
+    @classmethod
     def normalize(cls, q: Dofs) -> Dofs:
         """q with quaternions of unit length; nothing else changes."""
         return q
@@ -70,6 +75,11 @@ class Plane(Space):
         along, across = sinc * cosine, sinc * sinc * (turn * 0.5)
         shift = _turned(angle, along * vx - across * vy, across * vx + along * vy)
         return Dofs([x + shift[0], y + shift[1], angle + turn])
+
+    @classmethod
+    def rates(cls, q: Dofs, v: Dofs) -> Dofs:
+        """How fast the coordinates change where the joint moves at speeds v."""
+        return Dofs([*_turned(q[2], v[0], v[1]), v[2]])
 
     @classmethod
     def difference(cls, q0: Dofs, q1: Dofs) -> Dofs:
@@ -102,6 +112,11 @@ class Rotation(Space):
     def integrate(cls, q: Dofs, dv: Dofs) -> Dofs:
         """Where the joint is after turning from q at speed dv for unit time."""
         return Dofs([*(Quaternion.of(q.values).unit @ quaternion_exp(Vec3(*dv))).straightened])
+
+    @classmethod
+    def rates(cls, q: Dofs, v: Dofs) -> Dofs:
+        """How fast the coordinates change where the joint turns at speeds v: ½ q ω."""
+        return Dofs([*(Quaternion.of(q.values) @ Quaternion.of([*[x * 0.5 for x in v], 0]))])
 
     @classmethod
     def difference(cls, q0: Dofs, q1: Dofs) -> Dofs:
@@ -139,6 +154,12 @@ class Pose(Space):
         position, turn = _parted(q)
         step, shift = pose_exp(Vec3(*dv.values[:3]), Vec3(*dv.values[3:]))
         return Dofs([*(position + turn.rotate(shift)), *(turn @ step).straightened])
+
+    @classmethod
+    def rates(cls, q: Dofs, v: Dofs) -> Dofs:
+        """How fast the coordinates change where the joint moves at the twist v."""
+        _, turn = _parted(q)
+        return Dofs([*turn.rotate(Vec3(*v.values[3:])), *Rotation.rates(Dofs(q.values[3:]), Dofs(v.values[:3]))])
 
     @classmethod
     def difference(cls, q0: Dofs, q1: Dofs) -> Dofs:

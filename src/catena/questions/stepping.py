@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from catena.algorithms.integrators import INTEGRATORS, step_function
+from catena.algorithms.integrators import INTEGRATORS, rates_function, step_function
 from catena.arguments.words import METHOD_HINTS, one_of, truth
 from catena.arguments.wrenches import Wrenches
 from catena.functions.catalogue import FORWARD_DYNAMICS
@@ -47,10 +47,19 @@ class State(NamedTuple):
 def stepping(robot: Robot, integrator: str, method: str, joint_losses: bool, joint_springs: bool = True) -> Function:
     """The function of one step with these options."""
     one_of("integrator", integrator, INTEGRATORS, INTEGRATOR_HINTS)
+    return step_function(integrator, *_dynamics(robot, method, joint_losses, joint_springs))
+
+
+def rates(robot: Robot, method: str, joint_losses: bool, joint_springs: bool) -> Function:
+    """The right-hand side of the equations of motion with these options."""
+    return rates_function(*_dynamics(robot, method, joint_losses, joint_springs))
+
+
+def _dynamics(robot: Robot, method: str, joint_losses: bool, joint_springs: bool) -> tuple[Function, bool, bool]:
     one_of("forward dynamics method", method, METHODS, METHOD_HINTS)
     check_invertible(robot.tree)
     losses, springs = truth("joint_losses", joint_losses), truth("joint_springs", joint_springs)
-    return step_function(integrator, FORWARD_DYNAMICS[method], losses, springs and bool(robot.tree.stiffness.any()))
+    return FORWARD_DYNAMICS[method], losses, springs and bool(robot.tree.stiffness.any())
 
 
 def _step(

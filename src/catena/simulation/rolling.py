@@ -56,12 +56,18 @@ class Asked:
 
 def rolled_out(robot: Robot, asked: Asked, options: Options, out: Any) -> Run:
     """The rollout, with samples that diverged flagged and warned of."""
-    rollout = _Rollout(robot, asked, options)
+    run = run_of(Rollout(robot, asked, options), out)
+    tell("rollout", robot, run.diverged_step, run.diverged_joint)
+    return run
+
+
+def run_of(rollout: Rollout, out: Any = None) -> Run:
+    """A rollout, computed; its first steps were perhaps done before."""
+    robot, options = rollout.robot, rollout.options
     results = rollout.results(out)
     step, joint = rollout.divergence(*results)
-    tell("rollout", robot, step, joint)
     q, v, cost, _ = results
-    t = (asked.first + np.arange(rollout.rows + 1) * asked.every) * rollout.dt
+    t = rollout.times(rollout.rows)
     return Run(
         robot, t, q, v, step, joint, cost, options.integrator, rollout.dt, rollout.how, (), rollout.torques(t, q, v)
     )
@@ -71,7 +77,7 @@ Results = tuple[Array, Array, Array | None, Array | None]
 """States that are kept, q and v; the cost of each sample; how often its speeds were above the bound."""
 
 
-class _Rollout:
+class Rollout:
     """A rollout: checked, prepared, and computed in either way."""
 
     def __init__(self, robot: Robot, asked: Asked, options: Options) -> None:
@@ -106,6 +112,10 @@ class _Rollout:
                 f"rollout: tau has {given.shape[-2]} steps (its shape is {given.shape}), steps says {steps}"
             )
         return given, given.shape[-2]
+
+    def times(self, rows: int) -> Array:
+        """The times of the start and of so many rows that follow, in s."""
+        return np.asarray((self.asked.first + np.arange(rows + 1) * self.asked.every) * self.dt)
 
     @property
     def laws(self) -> list[Given]:
@@ -242,8 +252,8 @@ class _Rollout:
         o, t = self.options, (self.asked.first + i) * self.dt
         acting: Any = tau[..., i, :]
         if self.control is not None:
-            acting = self._asked_now(self.control, t, q, v)
-        rate = 0.0 if self.cost is None else self._asked_now(self.cost, t, q, v, acting)
+            acting = self.asked_now(self.control, t, q, v)
+        rate = 0.0 if self.cost is None else self.asked_now(self.cost, t, q, v, acting)
         state = self.robot.step(
             q,
             v,
@@ -259,7 +269,7 @@ class _Rollout:
         )
         return state.q, state.v, rate
 
-    def _asked_now(self, given: Given, t: float, q: Array, v: Array, *more: Any) -> Any:
+    def asked_now(self, given: Given, t: float, q: Array, v: Array, *more: Any) -> Any:
         """What a controller or cost gives, whether it is compiled or called."""
         if given.function is not None:
             return self._asked_of(given, t, q, v, *more)

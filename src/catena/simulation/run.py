@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -72,6 +73,15 @@ class Run:
         """The momentum about the base's origin, (..., rows, 6): angular (N m s), then linear (N s)."""
         return self.robot.momentum(self.q, self.v)
 
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the run, with its robot, to a file that `catena.load_run` reads: NumPy's npz, nothing pickled.
+
+        What was at the path before is replaced at once, or not at all.
+        """
+        from catena.simulation.files import write
+
+        write(self, path)
+
     def resampled(self, t: npt.ArrayLike) -> Run:
         """The run at other times, within those that it covers: between two states, q moves at constant speed.
 
@@ -90,8 +100,8 @@ class Run:
         right = np.clip(np.searchsorted(self.t, at), min(1, len(self.t) - 1), len(self.t) - 1)
         left = np.maximum(right - 1, 0)
         share = ((at - self.t[left]) / np.maximum(self.t[right] - self.t[left], np.finfo(float).tiny))[:, None]
-        q0, q1 = self.q[..., left, :], self.q[..., right, :]
-        q = self.robot.integrate(q0, share * self.robot.difference(q0, q1))
-        v = (1 - share) * self.v[..., left, :] + share * self.v[..., right, :]
-        q, v = (np.where(share == 1, b, np.where(share == 0, a, x)) for a, b, x in ((q0, q1, q), (v[..., :, :], v, v)))
-        return Run(self.robot, at, q, v, self.diverged_step, self.diverged_joint, self.cost, self.integrator)
+        ends = [(x[..., left, :], x[..., right, :]) for x in (self.q, self.v)]
+        q = self.robot.integrate(ends[0][0], share * self.robot.difference(*ends[0]))
+        v = (1 - share) * ends[1][0] + share * ends[1][1]
+        kept = [np.where(share == 1, b, np.where(share == 0, a, x)) for (a, b), x in zip(ends, (q, v), strict=True)]
+        return replace(self, t=at, q=kept[0], v=kept[1], dt=float("nan"), torques=None)
