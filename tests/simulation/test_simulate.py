@@ -74,6 +74,44 @@ def test_momentum_stays_in_free_flight() -> None:
     assert np.allclose(run.q, tree.normalize(run.q), rtol=0, atol=1e-15)
 
 
+def test_variational_steps_are_of_order_two_and_keep_energy(arm: catena.Robot) -> None:
+    q, v = np.array([0.5, -1.0, 2.0]), np.array([1.0, 0.0, -1.0])
+    exact = catena.simulate(arm, q, v, 0.2, 0.2, integrator="adaptive", tolerance=1e-12).q[-1]
+    errors = [
+        np.abs(catena.simulate(arm, q, v, 0.2, dt, integrator="variational").q[-1] - exact).max() for dt in (4e-3, 2e-3)
+    ]
+    assert np.log2(errors[0] / errors[1]) == pytest.approx(2, abs=0.1)
+    many = catena.simulate(arm, np.stack([q, -q]), v, 10.0, 1e-2, integrator="variational", every=10)
+    energy = many.energy()
+    error = np.abs(energy - energy[:, :1]).max(axis=0) / np.ptp(arm.kinetic_energy(many.q, many.v))
+    assert error.max() < 0.02
+    assert error[-10:].max() < 2 * error[:50].max()
+    assert np.array_equal(many.q[0], catena.simulate(arm, q, v, 10.0, 1e-2, integrator="variational", every=10).q)
+
+
+def test_variational_steps_know_springs_losses_and_torques() -> None:
+    hinge = (
+        catena.Builder("hinge", gravity=(0, 0, 0))
+        .link("bob", mass=1.0, com=(0, 0, -1), inertia=(0, 0, 0))
+        .revolute("j", "base", "bob", axis="y", stiffness=9.0, damping=0.5, rest=0.2)
+        .build()
+    )
+    run = catena.simulate(
+        hinge, [0.2], [1.0], 1.0, 1e-3, integrator="variational", joint_losses=True, control=lambda t, q, v: 0 * q + 0.9
+    )
+    rate, w = 0.25, np.sqrt(9.0 - 0.0625)
+    wave = np.exp(-rate * run.t) * ((1.0 - 0.025) / w * np.sin(w * run.t) - 0.1 * np.cos(w * run.t))
+    assert np.allclose(run.q[:, 0], 0.3 + wave, rtol=0, atol=1e-5)
+
+
+def test_variational_steps_refuse_what_they_cannot_do() -> None:
+    ball = catena.Builder("ball").link("ball", mass=1.0, inertia=(1, 1, 1)).free("joint", "base", "ball").build()
+    with pytest.raises(catena.UnsupportedError, match="free"):
+        catena.simulate(ball, ball.neutral(), np.zeros(6), 0.01, 1e-3, integrator="variational")
+    with pytest.raises(catena.UnsupportedError, match="20 degrees of freedom"):
+        catena.simulate(catena.rod_chain(20), np.zeros(20), np.zeros(20), 0.01, 1e-3, integrator="variational")
+
+
 def test_adaptive_steps_know_controllers_springs_and_losses() -> None:
     hinge = (
         catena.Builder("hinge", gravity=(0, 0, 0))

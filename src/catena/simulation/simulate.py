@@ -70,8 +70,9 @@ def simulate(
             `robot.rollout`. It is asked at the start of each step, with "adaptive" whenever the integrator wants.
         parameters: numbers for the controller, (..., count).
         f_ext: wrenches on links that are held throughout, (..., links, 6), or a mapping from links and frames.
-        integrator: how a step is made: one of those of `robot.step`, or "adaptive", steps of order 8 (Dormand and
-            Prince) as long as the tolerance allows, for one sample.
+        integrator: how a step is made: one of those of `robot.step`; or "adaptive", steps of order 8 (Dormand and
+            Prince) as long as the tolerance allows, for one sample; or "variational", the midpoint rule of Hamilton's
+            principle, of order 2, whose energy stays bounded over long runs, for up to 16 joints that turn or slide.
         every: states are kept every so many steps, which must divide their number.
         events: functions of (t, q, v), by name, that give one number for each state. When it becomes zero or more, or
             false becomes true, that is an event in `run.events`. Write `q[..., 0]` for the first coordinate.
@@ -90,19 +91,14 @@ def simulate(
     if not isinstance(robot, Answering):
         raise UnsupportedError(f"simulate: expected a Robot first, got a {type(robot).__name__}")
     steps = _steps(duration, dt)
-    adaptive = integrator == "adaptive"
-    options = Options("rk4" if adaptive else integrator, method, joint_losses, joint_springs, np.float64, None)
+    own = isinstance(integrator, str) and integrator in ("adaptive", "variational")
+    options = Options("rk4" if own else integrator, method, joint_losses, joint_springs, np.float64, None)
     asked = Asked(q, v, None, dt, steps, control, None, parameters, f_ext, every, bound)
     rollout = Rollout(robot, asked, options)
     run = _Simulation(rollout, watches(events, stop))
     with Bar(steps * rollout.dt, progress) as bar:
         try:
-            if adaptive:
-                from catena.simulation.adaptive import adaptive_rows  # brings in SciPy
-
-                run.fill(adaptive_rows(rollout, run.q, run.v, tolerance), bar)
-            else:
-                run.fill(_rows_by_steps(rollout, run.q, run.v), bar)
+            run.fill(_parts(integrator, rollout, run.q, run.v, tolerance), bar)
         except KeyboardInterrupt:
             run.interrupted = True
     return run.result(integrator)
@@ -178,6 +174,19 @@ class _Simulation:
             tuple(sorted(self.events, key=lambda event: event.t)),
             None if rollout.control is None else rollout.torques(t, q, v),
         )
+
+
+def _parts(integrator: str, rollout: Rollout, q: Array, v: Array, tolerance: float) -> Iterator[Filled]:
+    """What fills in rows, by the name of the integrator."""
+    if integrator == "adaptive":
+        from catena.simulation.adaptive import adaptive_rows  # brings in SciPy
+
+        return adaptive_rows(rollout, q, v, tolerance)
+    if integrator == "variational":
+        from catena.simulation.variational import variational_rows
+
+        return variational_rows(rollout, q, v)
+    return _rows_by_steps(rollout, q, v)
 
 
 def _rows_by_steps(rollout: Rollout, q: Array, v: Array) -> Iterator[Filled]:
