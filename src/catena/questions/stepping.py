@@ -33,12 +33,7 @@ INTEGRATOR_HINTS = {
 
 
 class State(NamedTuple):
-    """Where a robot is and how fast it moves.
-
-    Attributes:
-        q: configurations, (..., nq).
-        v: joint velocities, (..., nv).
-    """
+    """Where a robot is, q (..., nq), and how fast its joints move, v (..., nv)."""
 
     q: Array
     v: Array

@@ -18,13 +18,7 @@ STOP = "stop"
 
 
 class Event(NamedTuple):
-    """Something that happened in a run.
-
-    Attributes:
-        name: what it was called; "stop" for what ends a run.
-        t: when, in s.
-        sample: to which sample, as an index into leading dimensions.
-    """
+    """Something that happened in a run: its name ("stop" for what ends a run), when, in s, and to which sample."""
 
     name: str
     t: float

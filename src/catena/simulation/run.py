@@ -23,33 +23,30 @@ Array = npt.NDArray[Any]
 class Run:
     """States of one robot, or of many samples of it, over time.
 
-    Attributes:
-        robot: who moved.
-        t: the times of the states that were kept, (rows,), in s.
-        q: configurations, (..., rows, nq).
-        v: joint velocities, (..., rows, nv).
-        diverged_step: for each sample the first step after which a state was not finite, or faster than the bound that
-            was given, (...); -1 for those that did not diverge, 0 for a start that is not finite.
-        diverged_joint: the number of a joint that did so, (...); -1 where there is none.
-        cost: the running cost, summed up over all steps times their length, (...); None if none was asked for.
-        integrator: the name of the step.
-        dt: the length of a step in s; NaN if it varied.
-        how: how control and cost were computed, in words.
-        events: what ended or marked a simulation, in the order of time.
+    `t` (rows,), in s, are the times of the states that were kept, `q` (..., rows, nq) and `v` (..., rows, nv) the
+    states. `dt` is the length of a step in s, `integrator` its name; `how` says in words how control and cost were
+    computed, and whether a run was interrupted.
     """
 
     robot: Robot
+    """Who moved."""
     t: Array
     q: Array
     v: Array
     diverged_step: Array
+    """For each sample the first step after which its state was not finite, or faster than the bound that was given,
+    (...); -1 for those that did not diverge, 0 for a start that is not finite."""
     diverged_joint: Array
+    """The number of a joint that did so, (...); -1 where there is none."""
     cost: Array | None = None
+    """The running cost, summed up over all steps times their length, (...); None if none was asked for."""
     integrator: str = ""
     dt: float = float("nan")
     how: str = ""
     events: tuple[Any, ...] = ()
+    """What happened in a simulation, in the order of time."""
     torques: Array | Callable[[], Array] | None = field(default=None, repr=False)
+    """What `tau` is, or how to find it."""
 
     @property
     def diverged(self) -> Array:
