@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -84,6 +85,34 @@ def test_what_changes_in_a_function_is_seen(arm: catena.Robot) -> None:
     gain = 2.0
     second = arm.rollout(q, v, None, DT, steps=2, control=lambda t, q, v: -gain * q)
     assert not np.array_equal(first.q, second.q)
+
+
+@pytest.mark.parametrize("every", [1, 4])
+def test_divergence_is_seen_in_both_ways(arm: catena.Robot, every: int) -> None:
+    q, v = start(arm, 3)
+    v[2, 1] = np.nan
+
+    def kick(t: Any, q: Any, v: Any, p: Any) -> Any:
+        return 0 * q + np.where(t > 0.0055, p[..., :1], 0.0)
+
+    def opaque(*arguments: Any) -> Any:
+        return np.array(kick(*arguments), float)
+
+    for control in (kick, opaque):
+        with pytest.warns(catena.DivergenceWarning, match="2 of 3"):
+            run = arm.rollout(
+                q, v, None, DT, steps=STEPS, every=every, control=control, parameters=[[0], [1e9], [0]], bound=1e3
+            )
+        assert run.diverged_step.tolist() == [-1, 7, 0]
+        assert run.diverged_joint[2] == 1
+
+
+def test_runs_can_be_pickled(arm: catena.Robot) -> None:
+    q, v = start(arm)
+    run = arm.rollout(q, v, None, DT, steps=2, control=lambda t, q, v: -v)
+    again = pickle.loads(pickle.dumps(run))
+    assert np.array_equal(again.tau, run.tau)
+    assert again.robot == arm
 
 
 def test_wrong_results_are_refused(arm: catena.Robot) -> None:

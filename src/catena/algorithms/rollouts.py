@@ -12,6 +12,7 @@ from typing import Any
 
 from catena.functions.function import Function, Repeated
 from catena.scalars import Scalar, absolute, where
+from catena.spatial import Dofs
 from catena.sweeps import Field, Links
 
 
@@ -70,6 +71,17 @@ def turn(step: Function, control: Law | None = None, cost: Law | None = None, wa
         positive=(*step.positive, *(["bound"] if watched else [])),
     )
     return Repeated(function, each=() if control else ("tau",), last=tuple(carried))
+
+
+def _nothing(links: Links, t: Scalar, q: Field, v: Field) -> Field:
+    (tau,) = links.fields("tau")
+    for k in links.base_to_tip():
+        tau[k] = Dofs([0] * k.joint_type.nv)
+    return tau
+
+
+NOTHING = Law("nothing", _nothing)
+"""No torques at all."""
 
 
 def torques(control: Law) -> Function:

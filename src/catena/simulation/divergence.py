@@ -40,24 +40,28 @@ def located(robot: Robot, diverged: Array, steps: int, states: States, bound: fl
 
 
 def _first(robot: Robot, q: Array, v: Array, bound: float | None) -> tuple[Array, Array]:
-    """The first step of each of some samples, and a joint that is not healthy then.
+    """The first step of each of some samples at which it is not healthy, and a joint that is to blame."""
+    step = np.argmin(healthy(q, v, bound), axis=1)
+    rows = np.arange(len(step))
+    return step, culprit(robot, v[rows, np.maximum(step - 1, 0)], q[rows, step], v[rows, step], bound)
+
+
+def culprit(robot: Robot, before: Array, q: Array, v: Array, bound: float | None) -> Array:
+    """A joint that is not healthy in each of the states (..., nq) and (..., nv).
 
     Where no joint is, because one has spoilt all others in the same step, it is the one that was fastest before.
     """
-    step = np.argmin(healthy(q, v, bound), axis=1)
-    rows = np.arange(len(step))
-    starts = robot.tree.v_start[:-1]
-    after, before = v[rows, step], v[rows, np.maximum(step - 1, 0)]
+    tree = robot.tree
+    if not tree.n:
+        return np.full(v.shape[:-1], -1)
     with np.errstate(invalid="ignore"):
-        bad = ~(np.isfinite(after) if bound is None else np.abs(after) <= bound)
-    lame = np.maximum.reduceat(bad, starts, axis=1) if len(starts) else bad
-    bad_q = np.maximum.reduceat(~np.isfinite(q[rows, step]), robot.tree.q_start[:-1], axis=1) if len(starts) else bad
-    lame |= bad_q & ~lame.any(axis=1, keepdims=True)
-    speed = np.maximum.reduceat(np.abs(before), starts, axis=1) if len(starts) else before
-    speed = np.where(np.isfinite(speed), speed, -1.0)
-    some = lame.any(axis=1) & ~lame.all(axis=1)
-    joint = np.where(some, np.argmax(lame, axis=1), np.argmax(speed, axis=1))
-    return step, joint
+        bad = ~(np.isfinite(v) if bound is None else np.abs(v) <= bound)
+    lame = np.maximum.reduceat(bad, tree.v_start[:-1], axis=-1)
+    lost = np.maximum.reduceat(~np.isfinite(q), tree.q_start[:-1], axis=-1)
+    lame |= lost & ~lame.any(axis=-1, keepdims=True)
+    speed = np.maximum.reduceat(np.where(np.isfinite(before), np.abs(before), -1.0), tree.v_start[:-1], axis=-1)
+    some = lame.any(axis=-1) & ~lame.all(axis=-1)
+    return np.asarray(np.where(some, np.argmax(lame, axis=-1), np.argmax(speed, axis=-1)))
 
 
 def tell(question: str, robot: Robot, step: Array, joint: Array) -> None:

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from catena.algorithms.rollouts import torques, turn
-from catena.arguments.arrays import Port, as_array
+from catena.algorithms.rollouts import NOTHING, torques, turn
+from catena.arguments.arrays import Port, Signature, as_array, check_out
 from catena.arguments.wrenches import wrenches
 from catena.errors import ShapeError, UnsupportedError
 from catena.functions.store import chosen_shape
 from catena.questions.stepping import stepping
-from catena.simulation.divergence import healthy, located, tell
+from catena.simulation.divergence import culprit, healthy, located, tell
 from catena.simulation.laws import Given, controller, parameter_array, running_cost
 from catena.simulation.run import Run
 
@@ -92,6 +92,7 @@ class Rollout:
         self.tau, self.steps = self._steps()
         self.rows = _rows(self.steps, asked.every)
         self.f_ext = None if asked.f_ext is None else wrenches(robot, asked.f_ext, "rollout")
+        self._noted: tuple[Array, Array] | None = None  # steps and joints that diverged, where they were seen at once
 
     def _steps(self) -> tuple[Any, int]:
         """The torques that were given and the number of steps."""
@@ -103,7 +104,7 @@ class Rollout:
         if tau is None:
             if steps is None:
                 raise ShapeError("rollout: without tau, say how many steps: steps=100")
-            return np.broadcast_to(0.0, (int(steps), nv)), int(steps)
+            return None, int(steps)
         given = as_array(tau, Port("tau", (nv,)), "rollout")
         if given.ndim < 2:
             raise ShapeError(f"rollout: tau must have shape (..., steps, {nv}), got {given.shape}")
@@ -116,6 +117,11 @@ class Rollout:
     def times(self, rows: int) -> Array:
         """The times of the start and of so many rows that follow, in s."""
         return np.asarray((self.asked.first + np.arange(rows + 1) * self.asked.every) * self.dt)
+
+    @property
+    def free(self) -> bool:
+        """Whether there are no torques at all."""
+        return self.tau is None and self.control is None
 
     @property
     def laws(self) -> list[Given]:
@@ -138,8 +144,8 @@ class Rollout:
 
     def _in_one_call(self, rows: int, between: int, out: Any = None, chosen: Array | None = None) -> Results:
         """The rollout, or that of some samples `chosen` by number."""
-        laws = [None if given is None else given.law for given in (self.control, self.cost)]
-        repeated = turn(self.step, laws[0], laws[1], self.bound is not None)
+        control, cost = (None if given is None else given.law for given in (self.control, self.cost))
+        repeated = turn(self.step, NOTHING if self.free else control, cost, self.bound is not None)
         present = () if self.f_ext is None else ("f_ext",)
         made = self.robot._compiled.repeated(repeated, present, self.options.dtype, self.shape)
         kernel = made(rows, between)
@@ -175,18 +181,19 @@ class Rollout:
         What is not finite stays so: the end tells. When it began is looked for in the states, which are computed again
         if not all were kept.
         """
+        if self._noted is not None:
+            return self._noted
         start = healthy(q[..., 0, :], v[..., 0, :], self.bound)
         diverged = ~(start & healthy(q[..., -1, :], v[..., -1, :], None))
         if over is not None:
             diverged |= over > 0
 
         def states(some: Array) -> tuple[Array, Array]:
-            if self.asked.every == 1 or not self.compiled:
+            if self.asked.every == 1:
                 return tuple(x.reshape(-1, *x.shape[-2:])[some] for x in (q, v))  # type: ignore[return-value]
             return self._in_one_call(self.steps, 1, None, some)[:2]
 
-        step, joint = located(self.robot, diverged, self.steps, states, self.bound)
-        return (step, joint) if self.compiled else (np.where(step > 0, step * self.asked.every, step), joint)
+        return located(self.robot, diverged, self.steps, states, self.bound)
 
     def _values(self, given: Given) -> dict[str, Any]:
         """The arrays of a law; one number stands for one of each degree of freedom."""
@@ -198,7 +205,7 @@ class Rollout:
     def torques(self, t: Array, q: Array, v: Array) -> Any:
         """The torques of the steps after the states that were kept, or how to find them."""
         if self.control is None:
-            return self.tau[..., :: self.asked.every, :] if self.steps else self.tau
+            return None if self.tau is None else self.tau[..., :: self.asked.every, :]
         given, before = self.control, (q[..., :-1, :], v[..., :-1, :])
 
         def found() -> Array:
@@ -226,26 +233,37 @@ class Rollout:
 
     def _step_by_step(self, out: Any) -> Results:
         """The same with a loop in Python, for what cannot be compiled."""
-        robot, every, nv = self.robot, self.asked.every, self.robot.nv
-        ports = Port("q", (robot.nq,)), Port("v", (nv,)), Port("tau", (self.steps, nv))
-        given = [as_array(x, p, "rollout") for x, p in zip((self.asked.q, self.asked.v, self.tau), ports, strict=True)]
-        leading = [x.shape[: x.ndim - p.rank] for x, p in zip(given, ports, strict=True)]
-        batch = np.broadcast_shapes(*leading, self.parameters.shape[:-1])
-        dtype = np.dtype(self.options.dtype)
+        robot, every, dtype = self.robot, self.asked.every, np.dtype(self.options.dtype)
+        tau = np.zeros((self.steps, robot.nv)) if self.tau is None else self.tau
+        ports = Port("q", (robot.nq,)), Port("v", (robot.nv,)), Port("tau", tau.shape[-2:])
+        signature = Signature("rollout", (*ports, Port("parameters", self.parameters.shape[-1:])), (), dtype)
+        given, batch = signature.arguments([self.asked.q, self.asked.v, tau, self.parameters])
         q, v = (np.broadcast_to(x, batch + p.shape).astype(dtype) for x, p in zip(given[:2], ports[:2], strict=True))
-        kept = (
-            [np.empty((*batch, self.rows + 1, width), dtype) for width in (robot.nq, nv)] if out is None else _pair(out)
-        )
+        kept = self._kept(batch, dtype, out)
         kept[0][..., 0, :], kept[1][..., 0, :] = q, v
-        cost, over = np.zeros(batch), np.zeros(batch)
+        cost, good = np.zeros(batch), healthy(q, v, self.bound)
+        step, joint = np.where(good, -1, 0), np.where(good, -1, culprit(robot, v, q, v, self.bound))
         for i in range(self.steps):
+            before = v
             q, v, rate = self._one_step(q, v, given[2], i)
             cost += rate * self.dt
-            over += ~healthy(q, v, self.bound)
+            new = (step < 0) & ~healthy(q, v, self.bound)
+            step = np.where(new, i + 1, step)
+            joint = np.where(new, culprit(robot, before, q, v, self.bound), joint)
             if (i + 1) % every == 0:
-                row = (i + 1) // every
-                kept[0][..., row, :], kept[1][..., row, :] = q, v
-        return kept[0], kept[1], None if self.cost is None else cost, over
+                kept[0][..., (i + 1) // every, :], kept[1][..., (i + 1) // every, :] = q, v
+        self._noted = step, joint
+        return kept[0], kept[1], None if self.cost is None else cost, None
+
+    def _kept(self, batch: tuple[int, ...], dtype: np.dtype[Any], out: Any) -> tuple[Array, Array]:
+        """Arrays for the states that are kept, new ones or those that were given."""
+        ports = [Port(n, (self.rows + 1, size)) for n, size in (("q", self.robot.nq), ("v", self.robot.nv))]
+        if out is None:
+            return np.empty(batch + ports[0].shape, dtype), np.empty(batch + ports[1].shape, dtype)
+        q, v = (
+            check_out(x, p, batch, dtype, f"rollout: out for {p.name}") for x, p in zip(_pair(out), ports, strict=True)
+        )
+        return q, v
 
     def _one_step(self, q: Array, v: Array, tau: Array, i: int) -> tuple[Array, Array, Any]:
         """The next state, and the running cost at this one."""

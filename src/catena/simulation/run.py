@@ -48,6 +48,10 @@ class Run:
     torques: Array | Callable[[], Array] | None = field(default=None, repr=False)
     """What `tau` is, or how to find it."""
 
+    def __getstate__(self) -> dict[str, Any]:
+        """What is pickled: torques that were not asked for yet are computed."""
+        return {**self.__dict__, "torques": self.tau}
+
     @property
     def diverged(self) -> Array:
         """Which samples diverged, (...) of booleans."""
