@@ -107,7 +107,7 @@ def _unrolled_code(
     present: tuple[str, ...],
     dtype: np.dtype[Any],
     target: Target,
-    repeated: Repeated | None,
+    repeated: Repeated | None = None,
 ) -> bytes:
     """Machine code with instructions of our own where that is possible and they prove right, otherwise all LLVM's."""
     lowered = lowered_for(tree, function)

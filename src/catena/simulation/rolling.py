@@ -159,7 +159,7 @@ class Rollout:
             "cost": 0.0,
             "over": 0.0,
             "bound": self.bound,
-            **{name: value for given in self.laws for name, value in self._values(given).items()},
+            **{name: value for given in self.laws for name, value in self.values(given).items()},
         }
         given, batch = kernel.signature.arguments([values[port.name] for port in kernel.inputs])
         if chosen is not None:
@@ -195,7 +195,7 @@ class Rollout:
 
         return located(self.robot, diverged, self.steps, states, self.bound)
 
-    def _values(self, given: Given) -> dict[str, Any]:
+    def values(self, given: Given) -> dict[str, Any]:
         """The arrays of a law; one number stands for one of each degree of freedom."""
         law: Any = given.law
         alone = {name for name, kind in law.inputs.items() if kind == "v" and not np.ndim(given.values[name])}
@@ -213,7 +213,7 @@ class Rollout:
                 rows = [self._asked_of(given, t[i], q[..., i, :], v[..., i, :]) for i in range(len(t) - 1)]
                 return np.stack(rows, axis=-2)
             kernel = self.robot._compiled.kernel(torques(given.law), (), self.options.dtype, self.shape)
-            values = [np.expand_dims(np.asarray(value), -2) for value in self._values(given).values()]
+            values = [np.expand_dims(np.asarray(value), -2) for value in self.values(given).values()]
             result: Array = kernel(*before, t[:-1], *values)
             return result
 
@@ -293,7 +293,7 @@ class Rollout:
             return self._asked_of(given, t, q, v, *more)
         law: Any = given.law
         kernel = self.robot._compiled.kernel(torques(law), (), self.options.dtype, self.shape)
-        return kernel(q, v, t, *self._values(given).values())
+        return kernel(q, v, t, *self.values(given).values())
 
 
 def _positive(what: str, value: Any) -> float:
