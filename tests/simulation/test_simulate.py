@@ -34,6 +34,25 @@ def test_the_bits_of_one_rollout(arm: catena.Robot) -> None:
     )
 
 
+@pytest.mark.parametrize("integrator", ["rk4", "variational", "adaptive"])
+def test_a_run_goes_on_where_it_stopped(arm: catena.Robot, integrator: str) -> None:
+    def wave(t: Any, q: Any, v: Any) -> Any:
+        return 0 * q + np.sin(20 * t) - 0.1 * v
+
+    q, v = np.array([0.1, 0.2, 0.3]), np.zeros(3)
+    options: dict[str, Any] = {"control": wave, "integrator": integrator}
+    whole = catena.simulate(arm, q, v, 0.2, 1e-3, **options)
+    half = catena.simulate(arm, q, v, 0.1, 1e-3, **options)
+    rest = catena.simulate(arm, half.q[-1], half.v[-1], 0.1, 1e-3, t0=half.t[-1], **options)
+    assert np.array_equal(rest.t, whole.t[100:])
+    if integrator == "rk4":
+        assert np.array_equal(rest.q, whole.q[100:])
+    assert np.allclose(rest.q, whole.q[100:], rtol=0, atol=1e-5)
+    for t0 in (-1.0, 0.0005, np.nan, [0.0, 0.1]):
+        with pytest.raises(catena.ShapeError, match="t0 must be a multiple"):
+            arm.rollout(q, v, None, 1e-3, steps=1, t0=t0)
+
+
 def test_free_fall_and_its_events() -> None:
     ball = catena.Builder("ball").link("ball", mass=1.0, inertia=(1, 1, 1)).free("joint", "base", "ball").build()
     q, v = np.tile(ball.neutral(), (2, 1)), np.zeros((2, 6))

@@ -44,7 +44,7 @@ def adaptive_rows(rollout: Rollout, q: Array, v: Array, tolerance: float) -> Ite
     while row < rollout.rows:
         solver.step()
         if solver.status == "failed":
-            at = int(solver.t / rollout.dt) + 1
+            at = int((solver.t - times[0]) / rollout.dt) + 1
             yield Filled(row, np.array(at), np.array(int(np.argmax(np.abs(solver.y[robot.nq :]))) if robot.nv else -1))
             return
         reached = int(np.searchsorted(times, solver.t, side="right")) - 1

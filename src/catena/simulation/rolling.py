@@ -38,7 +38,7 @@ class Options:
 
 @dataclass(frozen=True)
 class Asked:
-    """What a rollout is asked for; see :meth:`catena.Robot.rollout`. `first` steps were done before."""
+    """What a rollout is asked for; see :meth:`catena.Robot.rollout`. `first` steps were done since t0."""
 
     q: Any
     v: Any
@@ -51,6 +51,7 @@ class Asked:
     f_ext: Any
     every: int
     bound: float | None
+    t0: float = 0.0
     first: int = 0
 
 
@@ -83,6 +84,7 @@ class Rollout:
     def __init__(self, robot: Robot, asked: Asked, options: Options) -> None:
         self.robot, self.asked, self.options = robot, asked, options
         self.dt = _positive("dt", asked.dt)
+        self.first = asked.first + _whole(asked.t0, self.dt)
         self.bound = None if asked.bound is None else _positive("bound", asked.bound)
         self.step = stepping(robot, options.integrator, options.method, options.joint_losses, options.joint_springs)
         self.shape = chosen_shape(robot.tree, self.step, options.kernel)
@@ -116,7 +118,7 @@ class Rollout:
 
     def times(self, rows: int) -> Array:
         """The times of the start and of so many rows that follow, in s."""
-        return np.asarray((self.asked.first + np.arange(rows + 1) * self.asked.every) * self.dt)
+        return np.asarray((self.first + np.arange(rows + 1) * self.asked.every) * self.dt)
 
     @property
     def free(self) -> bool:
@@ -155,7 +157,7 @@ class Rollout:
             "tau": self.tau,
             "dt": self.dt,
             "f_ext": self.f_ext,
-            "count": float(self.asked.first),
+            "count": float(self.first),
             "cost": 0.0,
             "over": 0.0,
             "bound": self.bound,
@@ -267,7 +269,7 @@ class Rollout:
 
     def _one_step(self, q: Array, v: Array, tau: Array, i: int) -> tuple[Array, Array, Any]:
         """The next state, and the running cost at this one."""
-        o, t = self.options, (self.asked.first + i) * self.dt
+        o, t = self.options, (self.first + i) * self.dt
         acting: Any = tau[..., i, :]
         if self.control is not None:
             acting = self.asked_now(self.control, t, q, v)
@@ -301,6 +303,15 @@ def _positive(what: str, value: Any) -> float:
     if array.ndim:
         raise ShapeError(f"rollout: {what} must be one number, got an array of shape {array.shape}")
     return float(array)
+
+
+def _whole(t0: Any, dt: float) -> int:
+    """How many steps lead to a time."""
+    array = as_array(t0, Port("t0", ()), "rollout")
+    count = float(array) / dt if array.ndim == 0 else float("nan")
+    if not 0 <= count < 2**53 or abs(count - round(count)) > 1e-6 * max(1.0, count):
+        raise ShapeError(f"rollout: t0 must be a multiple of dt, {dt:g} s, of zero or more, got {t0!r}")
+    return round(count)
 
 
 def _rows(steps: int, every: Any) -> int:

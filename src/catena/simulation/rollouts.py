@@ -31,6 +31,7 @@ class Rollouts(Answering):
         dt: float,
         *,
         steps: int | None = None,
+        t0: float = 0.0,
         control: Control | None = None,
         cost: Callable[..., Any] | None = None,
         parameters: npt.ArrayLike | None = None,
@@ -60,6 +61,8 @@ class Rollouts(Answering):
                 controller.
             dt: the length of a step in s.
             steps: how many steps, where tau does not say so.
+            t0: the time of the start in s, a multiple of dt: with it, a rollout that goes on from the last state of
+                another gives the bits of one that never stopped.
             control: a function of (t, q, v, parameters) that gives torques, or one of `catena.controllers`. It is asked
                 at the start of each step. If it runs on traced scalars, as functions of NumPy's arithmetic, sines,
                 `where`, `minimum`, `clip`, `tanh`, `exp` and their like do, it is compiled into the rollout; otherwise
@@ -86,5 +89,5 @@ class Rollouts(Answering):
         """
         robot = cast("Robot", self)
         options = Options(integrator, method, joint_losses, joint_springs, dtype, kernel)
-        asked = Asked(q, v, tau, dt, steps, control, cost, parameters, f_ext, every, bound)
+        asked = Asked(q, v, tau, dt, steps, control, cost, parameters, f_ext, every, bound, t0=t0)
         return rolled_out(robot, asked, options, out)

@@ -40,6 +40,7 @@ def simulate(
     duration: float,
     dt: float,
     *,
+    t0: float = 0.0,
     control: Control | None = None,
     parameters: npt.ArrayLike | None = None,
     f_ext: Wrenches = None,
@@ -66,6 +67,8 @@ def simulate(
         v: joint velocities to start with, (..., nv).
         duration: how long, in s; rounded to whole numbers of dt.
         dt: the length of a step in s. With "adaptive", states are kept at multiples of it.
+        t0: the time of the start in s, a multiple of dt. A simulation that goes on from the last state of another, at
+            its last time, gives the bits of one that never stopped, with the integrators of `robot.step`.
         control: a function of (t, q, v, parameters) that gives torques, or one of `catena.controllers`; see
             `robot.rollout`. It is asked at the start of each step, with "adaptive" whenever the integrator wants.
         parameters: numbers for the controller, (..., count).
@@ -93,7 +96,7 @@ def simulate(
     steps = _steps(duration, dt)
     own = isinstance(integrator, str) and integrator in ("adaptive", "variational")
     options = Options("rk4" if own else integrator, method, joint_losses, joint_springs, np.float64, None)
-    asked = Asked(q, v, None, dt, steps, control, None, parameters, f_ext, every, bound)
+    asked = Asked(q, v, None, dt, steps, control, None, parameters, f_ext, every, bound, t0=t0)
     rollout = Rollout(robot, asked, options)
     run = _Simulation(rollout, watches(events, stop))
     with Bar(steps * rollout.dt, progress) as bar:
@@ -139,7 +142,7 @@ class _Simulation:
             first, self.rows = self.rows, part.rows
             new = (self.step < 0) & (part.step >= 0)
             self.step, self.joint = np.where(new, part.step, self.step), np.where(new, part.joint, self.joint)
-            bar.at(self.t[part.rows])
+            bar.at(self.t[part.rows] - self.t[0])
             if self._ended(slice(first, part.rows + 1)):
                 return
 

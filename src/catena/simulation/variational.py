@@ -38,6 +38,7 @@ def variational_rows(rollout: Rollout, q: Array, v: Array) -> Iterator[Filled]:
     made = robot._compiled.repeated(repeated, (), np.float64, "unrolled")
     values = {} if rollout.control is None else rollout.values(rollout.control)
     at = {"q": q[..., 0, :].copy(), "u": v[..., 0, :].copy(), "tau": np.zeros(robot.nv), **dict.fromkeys(SUMS, 0.0)}
+    at["count"] = float(rollout.first)
     at["p"] = robot.mass_matrix(at["q"]) @ at["u"]
     row, size = 0, FIRST
     while row < rollout.rows:
