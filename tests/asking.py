@@ -61,6 +61,8 @@ def argument(robot: catena.Robot, name: str, rng: np.random.Generator, batch: tu
         return robot.random_configuration(rng, batch)
     if name == "parameters":
         return rng.uniform(0.9, 1.1, (*batch, 1)) * robot.parameters().vector
+    if name == "dt":
+        return np.asarray(rng.uniform(1e-3, 1e-2, batch))
     return rng.standard_normal((*batch, *shape(robot, name)))
 
 

@@ -30,7 +30,7 @@ LAYERS = [
     {"functions"},
     {"..."},
     {"robot"},
-    {"load", "build", "system", "simulate", "view"},
+    {"load", "build", "system", "view"},
     {"poses"},
     {"__init__"},
     {"cli"},

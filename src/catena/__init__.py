@@ -12,6 +12,7 @@ from catena.errors import (
     CatenaError,
     CatenaWarning,
     DataError,
+    DivergenceWarning,
     LoadError,
     ModelError,
     ModelWarning,
@@ -25,10 +26,11 @@ from catena.errors import (
 from catena.fixman.potential import fixman_potential
 from catena.kernels.call.threads import get_threads, set_threads
 from catena.later import imported_later
-from catena.load import load
+from catena.load import load, load_run
 from catena.mass_matrix import MassMatrix
 from catena.parameters.record import Parameters
 from catena.robot import Robot
+from catena.simulation.run import Run
 from catena.version import __version__
 
 if TYPE_CHECKING:
@@ -38,6 +40,8 @@ if TYPE_CHECKING:
     from catena.identification.fit import identify
     from catena.kernels.call.release import release_memory
     from catena.parameters.randomize import randomize
+    from catena.simulation import controllers
+    from catena.simulation.simulate import simulate
     from catena.symbols import symbolic
 
 __all__ = [
@@ -46,6 +50,7 @@ __all__ = [
     "CatenaError",
     "CatenaWarning",
     "DataError",
+    "DivergenceWarning",
     "LoadError",
     "MassMatrix",
     "ModelError",
@@ -53,12 +58,14 @@ __all__ = [
     "Parameters",
     "PrecisionWarning",
     "Robot",
+    "Run",
     "ShapeError",
     "SingularError",
     "SingularWarning",
     "UnknownNameError",
     "UnsupportedError",
     "__version__",
+    "controllers",
     "count",
     "evaluate",
     "fixman",
@@ -68,6 +75,7 @@ __all__ = [
     "identification",
     "identify",
     "load",
+    "load_run",
     "operators",
     "planar_chain",
     "point_mass_chain",
@@ -79,12 +87,14 @@ __all__ = [
     "rod_chain",
     "rotations",
     "set_threads",
+    "simulate",
     "symbolic",
 ]
 
 __getattr__ = imported_later(
     __name__,
     {
+        "controllers": "simulation",
         "count": "functions.count",
         "evaluate": "functions.evaluate",
         "identification": "",
@@ -93,6 +103,7 @@ __getattr__ = imported_later(
         "release_memory": "kernels.call.release",
         "poses": "",
         "rotations": "",
+        "simulate": "simulation.simulate",
         "symbolic": "symbols",
     },
 )

@@ -22,9 +22,8 @@ from catena.robot import Robot
 
 P = ParamSpec("P")
 
-_DETAILS = frozenset(
-    ("rotation", "position", "lower", "upper", "velocity_limit", "effort_limit", "damping", "friction", "armature")
-)
+_LIMITS = ("lower", "upper", "velocity_limit", "effort_limit")
+_DETAILS = frozenset(("rotation", "position", *_LIMITS, "damping", "friction", "armature", "stiffness", "rest"))
 
 
 class Builder:
@@ -44,7 +43,7 @@ class Builder:
     matrix, 3 angles in rad (roll, pitch, yaw: Rz Ry Rx) or a quaternion x, y, z, w. Axes are letters ("x", "-z") or 3
     numbers in the child's frame. Further keywords, one number or one for each coordinate: `lower` and `upper` (rad or
     m), `velocity_limit` (rad/s or m/s), `effort_limit` and `friction` (N m or N), `damping` (N m s/rad or N s/m),
-    `armature` (kg m² or kg).
+    `armature` (kg m² or kg), `stiffness` of a spring (N m/rad or N/m) and its `rest` (rad or m from zero).
     """
 
     def __init__(self, name: str = "robot", *, base: str = "base", gravity: npt.ArrayLike = (0.0, 0.0, -9.81)) -> None:

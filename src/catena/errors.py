@@ -86,6 +86,10 @@ class SingularWarning(CatenaWarning):
     """Samples of a batch at which the mass matrix has no inverse; the message says which, and they are NaN."""
 
 
+class DivergenceWarning(CatenaWarning):
+    """Samples of a rollout whose states are not finite, or faster than asked for; the message says which, and when."""
+
+
 def warn(message: str, category: type[CatenaWarning]) -> None:
     """Give a warning at the line of the user's code that led to it: the nearest one outside this package."""
     frame: FrameType | None = sys._getframe(1)

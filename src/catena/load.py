@@ -1,15 +1,18 @@
-"""`catena.load`: a robot from a URDF or MJCF file, recognised by its content."""
+"""`catena.load`: a robot from a URDF or MJCF file, recognised by its content; `catena.load_run`: a run."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterable
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from catena.errors import LoadError, ModelError, ModelWarning, warn
 from catena.model.assemble import assemble
 from catena.model.readers.xml import Document, open_document, root_tag, shorten
 from catena.robot import Robot
+
+if TYPE_CHECKING:
+    from catena.simulation.run import Run
 
 Source = str | bytes | os.PathLike[str]
 Base = Literal["fixed", "floating"]
@@ -80,3 +83,25 @@ def _load_mjcf(document: Document, base: Base, roots: tuple[str, ...]) -> Robot:
             strict=False,
         )
     )
+
+
+def load_run(path: str | os.PathLike[str]) -> Run:
+    """A run that `run.save` wrote, with its robot.
+
+    Args:
+        path: the file.
+
+    Raises:
+        LoadError: if the file is cut off, not a run, or of another version.
+    """
+    from catena.simulation.files import read
+    from catena.simulation.run import Run
+
+    tree, fields = read(path)
+    try:
+        robot = Robot(tree)
+    except ModelError as error:
+        raise LoadError(f"{os.fspath(path)}: the robot of this run is damaged: {error}") from error
+    if fields["q"].shape[-1] != robot.nq or fields["v"].shape[-1] != robot.nv:
+        raise LoadError(f"{os.fspath(path)}: the states of this run are not those of its robot")
+    return Run(robot, **fields)

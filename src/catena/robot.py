@@ -31,6 +31,8 @@ from catena.questions.inverse_kinematics import InverseKinematics
 from catena.questions.links import LinkDynamics
 from catena.questions.operational import Operational
 from catena.questions.parameters import HasParameters
+from catena.questions.stepping import Stepping
+from catena.simulation.rollouts import Rollouts
 
 Array = npt.NDArray[Any]
 
@@ -41,6 +43,8 @@ class Robot(
     Dynamics,
     Derivatives,
     DerivativeProducts,
+    Stepping,
+    Rollouts,
     Operational,
     Energies,
     LinkDynamics,

@@ -51,11 +51,15 @@ class Link:
     """Torque per speed that each degree of freedom loses."""
     friction: Dofs
     """Torque that each degree of freedom loses to dry friction when it moves."""
+    stiffness: Dofs
+    """Torque per displacement with which a spring pulls each degree of freedom back."""
+    rest: Dofs
+    """Where the springs are slack, as a displacement from zero."""
 
     def __init__(self, joint_type: type[JointType], constants: Mapping[str, Scalar], *of_joint: Dofs) -> None:
         """`of_joint` are Dofs in the order of :data:`~catena.model.lowering.lowered.OF_JOINT`."""
         self.joint_type, self.constants = joint_type, constants
-        self.armature, self.damping, self.friction = of_joint
+        self.armature, self.damping, self.friction, self.stiffness, self.rest = of_joint
 
     def adopt(self, parameters: Mapping[str, Any]) -> None:
         """Take inertia, damping, friction and armature from fields of parameters instead of the model.
@@ -66,7 +70,7 @@ class Link:
         m, hx, hy, hz, xx, xy, yy, xz, yz, zz = parameters["inertial"][self]
         M = self.frame.congruence(RigidInertia(m, Vec3(hx, hy, hz), Sym3(xx, xy, xz, yy, yz, zz)))
         self.constants = {**self.constants, **dict(zip(INERTIA, (M.m, *M.h, *M.I), strict=True))}
-        self.armature, self.damping, self.friction = (parameters[name][self] for name in OF_JOINT.values())
+        self.armature, self.damping, self.friction = (parameters[n][self] for n in ("armature", "damping", "friction"))
 
     def _get(self, *names: str) -> list[Scalar]:
         return [self.constants[name] for name in names]

@@ -129,7 +129,8 @@ class Function:
     place of loops, from what other functions' loops give (see :mod:`catena.functions.composed`), and of the
     algorithm where that is :func:`by_recipe`. `regroup` and
     `choose` say which lowering passes the algorithm can bear: see :func:`catena.model.lowering.lowered.lower`; with
-    `cut` it asks links whether their own inertia has an inverse. `shared` inputs are the same for all samples of a call
+    `cut` it asks links whether their own inertia has an inverse. `positive` inputs must be finite and above zero.
+    `shared` inputs are the same for all samples of a call
     and come without leading dimensions; rolled kernels keep one copy of them.
     """
 
@@ -142,6 +143,7 @@ class Function:
     choose: bool = True
     shared: tuple[str, ...] = ()
     cut: bool = False
+    positive: tuple[str, ...] = ()
     recipe: Callable[..., Any] | None = None
 
     @property
@@ -157,3 +159,25 @@ class Function:
     def given(self, present: tuple[str, ...]) -> dict[str, str]:
         """The inputs of a call that leaves out the optional ones not in `present`."""
         return {name: k for name, k in self.inputs.items() if name not in self.optional or name in present}
+
+
+@dataclass(frozen=True)
+class Repeated:
+    """A function applied again and again: results that have the name of an input become that input, turn by turn.
+
+    `each` names inputs that have a row for every turn; all others are the same in all turns. Results in `last` are
+    given once, after the last turn; of the others rows are kept, of the start and after every so many turns.
+    """
+
+    function: Function
+    each: tuple[str, ...] = ()
+    last: tuple[str, ...] = ()
+
+    @property
+    def name(self) -> str:
+        """What tells it apart from others."""
+        return "|".join((self.function.name, ",".join(self.each), ",".join(self.last)))
+
+    def kept(self, result: str) -> bool:
+        """Whether a result is kept as rows."""
+        return result not in self.last

@@ -14,13 +14,14 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import update_wrapper
 from typing import Any, ClassVar, NamedTuple, TypeVar, cast
 
 import numpy as np
 import numpy.typing as npt
 
-from catena.arguments.arrays import Port, Signature
+from catena.arguments.arrays import Signature
 from catena.arguments.dtypes import checked_dtype
 from catena.arguments.wrenches import frames_of, wrenches
 from catena.errors import ShapeError
@@ -214,7 +215,7 @@ class Declared:
 
     def _signature(self, asked: Answering, kernel: Any, sources: Sequence[str | int]) -> Signature:
         """What a call takes, under the names that users know."""
-        ports = [p if isinstance(x, int) else Port(x, p.shape) for p, x in zip(kernel.inputs, sources, strict=True)]
+        ports = [p if isinstance(x, int) else replace(p, name=x) for p, x in zip(kernel.inputs, sources, strict=True)]
         return Signature(self.label(asked), tuple(ports), kernel.outputs, kernel.dtype)
 
     def _wrapper_of(self) -> type | None:

@@ -172,8 +172,10 @@ def _coordinates(joints: Parts[JointPart]) -> dict[str, Any]:
     checks.require(lower <= upper, lower, q_owner, joints, "lower limits not above upper ones", "swap or correct them")
     per_speed = {
         field: checks.per_coordinate(joints, field, nv, inf)
-        for field in ("velocity_limit", "effort_limit", "damping", "friction", "armature")
+        for field in ("velocity_limit", "effort_limit", "damping", "friction", "armature", "stiffness")
     }
+    rest = checks.per_coordinate(joints, "rest", nv, inf)
+    checks.require(np.isfinite(rest), rest, v_owner, joints, "a finite rest of its spring", "correct it")
     for field, values in per_speed.items():
         good = values >= 0 if field.endswith("limit") else (values >= 0) & np.isfinite(values)
         checks.require(good, values, v_owner, joints, f"{field} of zero or more", "correct it")
@@ -189,6 +191,7 @@ def _coordinates(joints: Parts[JointPart]) -> dict[str, Any]:
         "v_start": starts(np.array(nv, dtype=np.int64)),
         "lower": lower,
         "upper": upper,
+        "rest": rest,
         **per_speed,
     }
 

@@ -35,7 +35,8 @@ class JointPart(NamedTuple):
     `rotation` (3x3) and `position` place the child's frame in the parent's at joint zero. `axis` (and `axis2`, the
     universal joint's second, perpendicular one) are in the child's frame; they need not be of unit length. `pitch` is
     metres per radian (helical). Limits are one number or one per coordinate: `lower`, `upper` of length nq,
-    `velocity_limit`, `effort_limit`, `damping`, `friction`, `armature` of length nv; None means unlimited.
+    `velocity_limit`, `effort_limit`, `damping`, `friction`, `armature`, `stiffness`, `rest` of length nv; None means
+    unlimited. A spring is slack where the joint is `rest` away from zero, as `difference` measures it.
     """
 
     name: str
@@ -55,6 +56,8 @@ class JointPart(NamedTuple):
     friction: float | Sequence[float] = 0.0
     armature: float | Sequence[float] = 0.0
     mimic: Mimic | None = None
+    stiffness: float | Sequence[float] = 0.0
+    rest: float | Sequence[float] = 0.0
 
 
 Part = TypeVar("Part", LinkPart, JointPart)

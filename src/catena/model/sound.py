@@ -69,6 +69,8 @@ _NUMBERS = {
     "damping": _Numbers(("nv",), "finite numbers of zero or more", _not_negative),
     "friction": _Numbers(("nv",), "finite numbers of zero or more", _not_negative),
     "armature": _Numbers(("nv",), "finite numbers of zero or more", _not_negative),
+    "stiffness": _Numbers(("nv",), "finite numbers of zero or more", _not_negative),
+    "rest": _Numbers(("nv",), _FINITE, np.isfinite),
     "gravity": _Numbers((3,), _FINITE, np.isfinite),
     "base_com": _Numbers((3,), _FINITE, np.isfinite),
     "base_inertia": _Numbers((3, 3), _FINITE, np.isfinite),

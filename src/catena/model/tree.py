@@ -93,8 +93,13 @@ class Tree:
     mimic: Mapping[str, Mimic] = field(default_factory=FrozenMapping)  # by joint name
     meshes: Mapping[str, tuple[Any, ...]] = field(default_factory=FrozenMapping)  # by link name
     warnings: tuple[str, ...] = ()
+    stiffness: Array = field(default_factory=lambda: np.zeros(0))  # (nv,), none at all if left out
+    rest: Array = field(default_factory=lambda: np.zeros(0))  # (nv,), where springs are slack: from zero, in speeds
 
     def __post_init__(self) -> None:
+        for name in ("stiffness", "rest"):
+            if np.shape(getattr(self, name)) == (0,) and np.shape(self.armature) != (0,):
+                object.__setattr__(self, name, np.broadcast_to(0.0, np.shape(self.armature)))
         for name, value in self._named(np.ndarray):
             object.__setattr__(self, name, _read_only(_own(value) if name in _INDICES else value))
         for name, value in self._named(dict):

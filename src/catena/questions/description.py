@@ -123,6 +123,16 @@ class Description:
         """
         return self.tree.armature
 
+    @property
+    def stiffness(self) -> Array:
+        """The stiffness of the joints' springs, (nv,), N m/rad or N/m; see `step` for when they act."""
+        return self.tree.stiffness
+
+    @property
+    def rest(self) -> Array:
+        """Where the joints' springs are slack, (nv,), rad or m from zero as `difference` measures it."""
+        return self.tree.rest
+
     def link(self, link: LinkLike) -> LinkView:
         """The moving link of that name or number, with its mass, centre of mass and inertia."""
         return LinkView(self.tree, self.link_index(link))

@@ -39,9 +39,9 @@ def test_wrong_code_is_replaced(monkeypatch):
     assert not agrees(bad, traced, np.dtype(float))
     made = []
 
-    def misbehaving(sizes, outputs, *, dtype, target):
+    def misbehaving(sizes, outputs, *, target, **options):
         made.append(target.assembly)
-        return unrolled_ir(sizes, wrong if target.assembly else outputs, dtype=dtype, target=target)
+        return unrolled_ir(sizes, wrong if target.assembly else outputs, target=target, **options)
 
     monkeypatch.setattr(build, "unrolled_ir", misbehaving)
     code = build._unrolled_code(ARM, INVERSE_DYNAMICS, (), np.dtype(float), host())

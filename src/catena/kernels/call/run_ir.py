@@ -158,6 +158,8 @@ class _Run:
             stride.set(c.word(port, Port.WIDTH))
         c.set_word(self.strides, i, stride.get())
         c.set_word(self.rows, i, c.member(x, Header.DATA), "ptr")
+        with c.when(c.compare("ne", c.word(port, Port.POSITIVE), "0")):
+            self._all_positive(x, c.product(c.word(port, Port.WIDTH), self._entries(shape, leading)))
 
     def _count_samples(self) -> None:
         c = self.code
@@ -167,6 +169,24 @@ class _Run:
         c.go_unless(c.either(self.one, unmapped), "unusual")
         self.count = c.choice(self.one, "1", self.samples.get())
         self.leading = c.choice(self.one, "0", "1")
+
+    def _entries(self, shape: str, leading: str) -> str:
+        """How many samples an array has, one if there is no leading dimension."""
+        c, entries = self.code, self.code.variable("i64", "1")
+        with c.when(c.compare("ne", leading, "0")):
+            entries.set(c.word(shape, 0))
+        return entries.get()
+
+    def _all_positive(self, array: str, count: str) -> None:
+        """Numbers that are finite and above zero: then their bits are, as integers, between those of 0 and infinity."""
+        c, data = self.code, self.code.member(array, Header.DATA)
+        double = c.same(self.dtype, api(c, "dtype64"))
+        with c.count(count) as i:
+            for of_type, word, infinity in ((double, "i64", 0x7FF << 52), (c.negated(double), "i32", 0xFF << 23)):
+                with c.when(of_type):
+                    bits = c.new(f"load {word}, ptr {c.at(data, i, word)}")
+                    above = c.compare("sgt", bits, "0", word)
+                    c.go_unless(c.both(above, c.compare("slt", bits, str(infinity), word)), "unusual")
 
     def _rank(self, array: str) -> str:
         return self.code.new(f"sext i32 {self.code.member(array, Header.RANK, 'i32')} to i64")

@@ -94,8 +94,9 @@ class Port(IntEnum):
     SOURCE = 0  # the number of a parameter; OWN + i for the array number i of self's own; MAPPED
     RANK = 1
     WIDTH = 2  # elements of one sample
-    SAMPLES = 3  # room for the number of samples, so that all dimensions of a batch stand side by side
-    DIMENSIONS = 4
+    POSITIVE = 3  # 1 if all numbers must be finite and above zero
+    SAMPLES = 4  # room for the number of samples, so that all dimensions of a batch stand side by side
+    DIMENSIONS = 5
 
 
 PORT_WORDS = 40

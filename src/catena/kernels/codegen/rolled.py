@@ -15,6 +15,7 @@ from catena.kernels.codegen.context import NUMBERS, WORDS, Layout, load_words
 from catena.kernels.codegen.elementary import HELPERS_IR, elementary_ir
 from catena.kernels.codegen.emit import Block, Lanes, Writer
 from catena.kernels.codegen.entries import batch_function, single_function
+from catena.kernels.codegen.repeated import Places, repeated_function
 from catena.kernels.machine.target import Target
 from catena.trace.graph import LEAF, Expr, Operand, live
 from catena.trace.recorder import BASE, CARRY, CONST, PARENT, SELF, Body, Loop, Recording, Slot
@@ -36,10 +37,12 @@ def rolled_ir(
     target: Target,
     dtype: Any,
     shared: Sequence[str] = (),
+    places: Places | None = None,
 ) -> str:
     """The module: entry points ``batch`` and ``single`` as :mod:`catena.kernels.call.runtime` knows them.
 
-    Inputs that are ``shared`` have one row for all samples of a batch, and are not spread over lanes in memory.
+    Inputs that are ``shared`` have one row for all samples of a batch, and are not spread over lanes in memory. With
+    ``places`` all is repeated, turn by turn.
     """
     few = max([len(loop.start) for loop in recording.loops], default=0) <= CARRIED_TWICE
     lanes = target.lanes(dtype) * (2 if shared and few else 1)  # two registers at a time: a chain is bound by latency
@@ -51,8 +54,8 @@ def rolled_ir(
     sizes = [
         lanes * (fields + dtype.itemsize * (blocks[1] + len(arrays) * lanes)) + 64,
         lanes * (fields + dtype.itemsize * blocks[0]),
-        fields + 64,
-        fields,
+        fields + 64 + (dtype.itemsize * (blocks[1] + len(arrays)) if places else 0),
+        fields + (dtype.itemsize * blocks[0] if places else 0),
     ]
     parts = [
         HELPERS_IR,
@@ -69,9 +72,13 @@ def rolled_ir(
     widths = [_width(k, i) for i, k in enumerate(arrays)]
     prologue = [*load_words(NUMBERS), *[line for _, lines in widths for line in lines]]
     sizes_in, sizes_out = [[w for w, _ in part] for part in (widths[: len(inputs)], widths[len(inputs) :])]
-    parts.append(single_function("sweeps", list(inputs), list(outputs)))
-    one_row = [i for i, name in enumerate(inputs) if name in shared]
-    parts.append(batch_function("sweeps", sizes_in, sizes_out, Lanes(dtype, lanes), prologue, one_row))
+    if places is None:
+        parts.append(single_function("sweeps", list(inputs), list(outputs)))
+        one_row = [i for i, name in enumerate(inputs) if name in shared]
+        parts.append(batch_function("sweeps", sizes_in, sizes_out, Lanes(dtype, lanes), prologue, one_row))
+    else:
+        for W in sorted({1, lanes}):
+            parts += repeated_function("sweeps", (sizes_in, sizes_out), Lanes(dtype, W), places, len(WORDS), prologue)
     return "\n".join([*sorted(declarations), *parts, ""])
 
 

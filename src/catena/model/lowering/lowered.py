@@ -27,7 +27,7 @@ Rows = slice | Array
 SMALL = 200
 """Up to this many links it pays to choose frames and to regroup; on long chains regrouped masses would cost digits."""
 
-OF_JOINT = {"A": "armature", "D": "damping", "R": "friction"}
+OF_JOINT = {"A": "armature", "D": "damping", "R": "friction", "K": "stiffness", "N": "rest"}
 """What joints have one of for each degree of freedom, by the letters of constants of links: A0, A1, … and so on."""
 
 _CHUNK = 65_536
@@ -53,6 +53,8 @@ class Lowered:
     armature: Array
     damping: Array
     friction: Array
+    stiffness: Array
+    rest: Array
     gravity: Array
     solid: Array
 
@@ -146,7 +148,7 @@ def lower(tree: Tree, *, regroup: bool = True, choose: bool = True, cut: bool = 
     solid = np.broadcast_to(True, tree.n)
     if cut and len(thin := without_inverse(tree)):
         solid = ~np.isin(np.arange(tree.n), thin)
-    of_joint = tree.armature, tree.damping, tree.friction
+    of_joint = tree.armature, tree.damping, tree.friction, tree.stiffness, tree.rest
     return Lowered(tree.parent, joint_type, tree.q_start, tree.v_start, constants, *of_joint, tree.gravity, solid)
 
 

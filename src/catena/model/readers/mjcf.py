@@ -7,7 +7,8 @@ MuJoCo's bodies become links of the same names, hanging on the world, which is t
 - A body with several joints becomes several links, "body:joint", all massless but the last.
 - A joint that does not pass through its body's origin moves a link "body:joint" whose frame lies on the joint; the body
   is fixed to it, so its name stays good wherever a link or frame is asked for.
-- Tendons, actuators, equality constraints, springs, contacts and fluids are not part of a robot; warnings say so.
+- Tendons, actuators, equality constraints, contacts and fluids are not part of a robot; warnings say so. Springs of
+  joints are, apart from those of free joints.
 """
 
 from __future__ import annotations
@@ -154,6 +155,9 @@ class MjcfParts:
             "friction": _per_dof(joint_type, model.dof_frictionloss[dofs]),
             "armature": _per_dof(joint_type, model.dof_armature[dofs]),
         }
+        if model.jnt_stiffness[joint] and joint_type != FREE:
+            common["stiffness"] = float(model.jnt_stiffness[joint])
+            common["rest"] = 0.0 if joint_type == BALL else float(model.qpos_spring[model.jnt_qposadr[joint]])
         if joint_type == FREE:  # its q is the pose in the world, whatever the file's pos and quat
             return JointPart(name, "free", parent, child, **common)
         if joint_type == BALL:
@@ -202,13 +206,14 @@ def _check_numbers(model: Any, bodies: Sequence[str], joints: Sequence[str]) -> 
     dof_joints = [joints[i] for i in model.dof_jntid]
     for what, names, prefix, fields in (
         ("link", bodies, "body_", ("pos", "quat", "ipos", "iquat", "mass", "inertia")),
-        ("joint", joints, "jnt_", ("pos", "axis", "actfrcrange")),
+        ("joint", joints, "jnt_", ("pos", "axis", "actfrcrange", "stiffness")),
         ("joint", dof_joints, "dof_", ("damping", "frictionloss", "armature")),
-        ("joint", joints, "", ("ref",)),
+        ("joint", joints, "", ("ref", "springref")),
         ("link", [bodies[i] for i in model.geom_bodyid], "geom_", ("pos", "quat")),
     ):
         for field in fields:
-            values = model.qpos0[model.jnt_qposadr] if field == "ref" else getattr(model, prefix + field)
+            positions = {"ref": model.qpos0, "springref": model.qpos_spring}
+            values = positions[field][model.jnt_qposadr] if field in positions else getattr(model, prefix + field)
             rows = np.array(values, dtype=float).reshape(len(names), -1 if len(names) else 1)
             good = (np.abs(rows) <= LARGEST).all(axis=1)
             expected = f"finite numbers no larger than {LARGEST:g}"
@@ -239,9 +244,9 @@ def _gravity(model: Any) -> tuple[float, ...]:
 def _left_out(model: Any) -> list[str]:
     """What the model has beyond a tree of rigid bodies, as warnings."""
     found = [f"{getattr(model, key, 0)} {what}" for key, what in _LEFT_OUT.items() if getattr(model, key, 0)]
-    springs = int(np.count_nonzero(model.jnt_stiffness))
+    springs = int(np.count_nonzero(model.jnt_stiffness[model.jnt_type == FREE]))
     if springs:
-        found.append(f"{springs} joint springs")
+        found.append(f"{springs} springs of free joints")
     if model.opt.density or model.opt.viscosity:
         found.append("a surrounding fluid")
     if np.any(model.body_gravcomp):

@@ -192,6 +192,8 @@ class UrdfParts:
                 friction,
                 0.0,  # no armature
                 None if mimic is None else self._mimic(name, joint_type, mimic),
+                0.0,  # no spring
+                0.0,
             )
         )
 
