@@ -10,6 +10,7 @@ from catena.build import Builder, from_dh, planar_chain, point_mass_chain, rando
 from catena.errors import (
     CatenaError,
     CatenaWarning,
+    ClosureError,
     LoadError,
     ModelError,
     ModelWarning,
@@ -25,7 +26,22 @@ from catena.kernels.call.threads import get_threads, set_threads
 from catena.later import imported_later
 from catena.load import load
 from catena.mass_matrix import MassMatrix
+from catena.model.constraints import (
+    Ball,
+    Coupling,
+    Distance,
+    FixedToWorld,
+    FrictionlessPoint,
+    Hinge,
+    PointOnPlane,
+    PointWithFriction,
+    Slider,
+    SoftFinger,
+    Universal,
+    Weld,
+)
 from catena.robot import Robot
+from catena.system import System
 from catena.version import __version__
 
 if TYPE_CHECKING:
@@ -36,20 +52,34 @@ if TYPE_CHECKING:
     from catena.symbols import symbolic
 
 __all__ = [
+    "Ball",
     "Builder",
     "CatenaError",
     "CatenaWarning",
+    "ClosureError",
+    "Coupling",
+    "Distance",
+    "FixedToWorld",
+    "FrictionlessPoint",
+    "Hinge",
     "LoadError",
     "MassMatrix",
     "ModelError",
     "ModelWarning",
+    "PointOnPlane",
+    "PointWithFriction",
     "PrecisionWarning",
     "Robot",
     "ShapeError",
     "SingularError",
     "SingularWarning",
+    "Slider",
+    "SoftFinger",
+    "System",
+    "Universal",
     "UnknownNameError",
     "UnsupportedError",
+    "Weld",
     "__version__",
     "count",
     "evaluate",
