@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NoReturn
 
 import numpy as np
 import numpy.typing as npt
 
+from catena.arguments.words import one_of
 from catena.errors import ModelError, UnknownNameError
 from catena.functions import engine
 from catena.functions.closures import Closures
@@ -54,6 +55,8 @@ class System(Description, ConfigurationSpace, Operational, Energies, Torques):
         placements: where robots stand, by name: a position (3 numbers, m), or a position and a rotation (3x3 matrix,
             3 angles, or quaternion). Objects, and robots that are left out, are at the origin.
         gravity: 3 numbers, m/s²; that of the robots if left out.
+        mimic: "coupled": joints that a file says mimic others do, by couplings that come after the other constraints;
+            "independent": they move on their own, as in the robots.
         name: the name of the system.
     """
 
@@ -69,14 +72,17 @@ class System(Description, ConfigurationSpace, Operational, Energies, Torques):
         *,
         placements: Mapping[str, Any] | None = None,
         gravity: npt.ArrayLike | None = None,
+        mimic: str = "coupled",
         name: str = "system",
     ) -> None:
+        one_of("mimic", mimic, ("coupled", "independent"))
         found = _named("robots", robots), _named("objects", objects)
         places = dict(placements or {})
         trees = [_standing(n, r.tree, places, kind == 1) for kind in (0, 1) for n, r in found[kind]]
         if places:
             raise UnknownNameError.among("robot to place", next(iter(places)), [tree.name for tree in trees])
-        self._set(forest(trees, gravity, name), tuple(constraints))
+        tree = forest(trees, gravity, name)
+        self._set(tree, (*constraints, *(_mimics(tree) if mimic == "coupled" else ())))
 
     def _set(self, tree: Tree, constraints: tuple[AnyConstraint, ...]) -> None:
         check_sound(tree)
@@ -161,6 +167,11 @@ def _restored(tree: Tree, constraints: tuple[AnyConstraint, ...]) -> System:
     system = System.__new__(System)
     system._set(tree, constraints)
     return system
+
+
+def _mimics(tree: Tree) -> Iterator[Coupling]:
+    for joint, rule in tree.mimic.items():
+        yield Coupling({joint: 1.0, rule.master: -rule.multiplier}, rule.offset, name=f"mimic {joint}")
 
 
 def _named(what: str, robots: Robots) -> list[tuple[str, Robot]]:

@@ -75,7 +75,7 @@ def test_redundant_constraints_give_the_same_motion_and_the_least_forces(rng: np
 
 
 def test_a_rigid_system_does_not_move(rng: np.random.Generator) -> None:
-    robot = catena.planar_chain(2)
+    robot = catena.rod_chain(2)
     tip = robot.links[-1].name
     q = robot.random_configuration(rng)
     rotation, position = robot.placement(q, tip)

@@ -39,6 +39,14 @@ class Redundancy(NamedTuple):
     groups: tuple[tuple[str, ...], ...]
 
 
+class _Off(NamedTuple):
+    """How far a constraint is off, its name, and the unit."""
+
+    size: float
+    name: str
+    unit: str
+
+
 class Closing(ClosedChains):
     """Configurations and velocities that meet the constraints, and what there is to say about these."""
 
@@ -83,16 +91,18 @@ class Closing(ClosedChains):
 
     def _unmet(self, q: Array, failed: Array, tolerance: float) -> ClosureError:
         system = cast("System", self)
-        off = np.abs(system.closure_residual(q)).reshape(-1, self.closures.rows)
-        sample, row = np.unravel_index(int(np.argmax(np.where(failed[:, None], off, -1.0))), off.shape)
-        number = int(np.searchsorted(starts_of(system.constraints), row, side="right")) - 1
-        constraint, size = system.constraints[number], float(off[sample, row])
-        unit = "rad" if row - starts_of(system.constraints)[number] < constraint.moments else "m"
+        worst = [_Off(0.0, "", "m")]
+        residual = np.asarray(system.closure_residual(q)).reshape(-1, self.closures.rows)[failed]
+        for start, c in zip(starts_of(system.constraints), system.constraints, strict=True):
+            middle, end = start + c.moments, start + c.holds
+            for part, unit in ((residual[:, start:middle], "rad"), (residual[:, middle:end], "m")):
+                worst.append(_Off(float(np.linalg.norm(part, axis=1).max(initial=0.0)), c.name, unit))
+        size, name, unit = max(worst)
         samples = f"{int(failed.sum())} of {len(failed)} samples" if len(failed) > 1 else "the guess"
         return ClosureError(
-            f"the loops do not close from {samples}: {constraint.name!r} is off by {size:.3g} {unit} where at most "
+            f"the loops do not close from {samples}: {name!r} is off by {size:.3g} {unit} where at most "
             f"{tolerance:.3g} was asked for; give a nearer guess, or check whether it can be met at all",
-            constraint.name,
+            name,
             size,
             q,
             failed.reshape(q.shape[:-1]),
@@ -145,7 +155,7 @@ class Closing(ClosedChains):
         rank = int((s > RANK * max(s.max(initial=0.0), 1e-300)).sum())
         null = U[:, rank:] / np.where(size > 0, size, 1.0)
         starts = starts_of(system.constraints)
-        shared = [null[a:b] for a, b in zip(starts, [*starts[1:], len(J)], strict=True)]
+        shared = [null[start : start + c.holds] for start, c in zip(starts, system.constraints, strict=True)]
         groups = [tuple(system.constraints[i].name for i in group) for group in _connected(shared)]
         return Redundancy(rank, len(J), system.nv - rank, tuple(groups))
 
