@@ -66,17 +66,21 @@ def around(arms: int, kinds: Sequence[str], robot: catena.Robot | None = None) -
     return catena.System(dict.fromkeys(names, robot), [box()], held, placements=places)
 
 
+def near(system: catena.System, start: np.ndarray, spread: float, rng: np.random.Generator) -> np.ndarray:
+    """A closed configuration near another one: the first of a few guesses that closes."""
+    guesses = system.integrate(start, spread * rng.standard_normal((6, system.nv)))
+    try:
+        return system.close(guesses)[0]
+    except catena.ClosureError as error:
+        return error.q[~error.failed][0]
+
+
 def state(
-    system: catena.System, rng: np.random.Generator, near: float = 0.5
+    system: catena.System, rng: np.random.Generator, spread: float = 0.5
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """A closed configuration, a velocity that keeps it closed, and torques."""
-    for _ in range(40):
-        try:
-            q = system.close(system.integrate(system.neutral(), near * rng.standard_normal(system.nv)))
-        except catena.ClosureError:
-            continue
-        return q, system.project_velocity(q, rng.standard_normal(system.nv)), rng.standard_normal(system.nv)
-    raise AssertionError("no configuration found")
+    q = near(system, system.neutral(), spread, rng)
+    return q, system.project_velocity(q, rng.standard_normal(system.nv)), rng.standard_normal(system.nv)
 
 
 def exact(system: catena.System, q: np.ndarray, v: np.ndarray, tau: np.ndarray) -> np.ndarray:

@@ -29,7 +29,8 @@ LAYERS = [
     {"functions"},
     {"..."},
     {"robot"},
-    {"load", "build", "system", "simulate", "view"},
+    {"load", "build"},
+    {"system", "simulate", "view"},
     {"__init__"},
     {"cli"},
 ]

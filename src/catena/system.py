@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NoReturn
 
@@ -13,6 +14,7 @@ from catena.errors import ModelError, UnknownNameError
 from catena.functions import engine
 from catena.functions.closures import Closures
 from catena.functions.store import Compiled
+from catena.load import Base, Source, load_closed
 from catena.model import checks
 from catena.model.constraints import AnyConstraint, Constraint, Coupling
 from catena.model.forest import WORLD, Standing, forest
@@ -83,6 +85,28 @@ class System(Description, ConfigurationSpace, Operational, Energies, Torques):
             raise UnknownNameError.among("robot to place", next(iter(places)), [tree.name for tree in trees])
         tree = forest(trees, gravity, name)
         self._set(tree, (*constraints, *(_mimics(tree) if mimic == "coupled" else ())))
+
+    @classmethod
+    def load(
+        cls,
+        path_or_text: Source,
+        base: Base = "fixed",
+        *,
+        package_roots: Iterable[str | os.PathLike[str]] = (),
+        mimic: str = "coupled",
+    ) -> System:
+        """Load one closed mechanism from a file, or from the text of one: a robot with the loops that the file closes.
+
+            bar = catena.System.load(catena.robots.path("four_bar"))
+
+        Of MJCF, the equality constraints <connect>, <weld> and <joint> close loops; those on tendons and flexes, and
+        those that are not active, are left out with a warning. Of URDF, mimic joints are coupled. Names are those of
+        the file, without anything before them, and the base keeps its name. Other arguments are those of `catena.load`
+        and of System.
+        """
+        one_of("mimic", mimic, ("coupled", "independent"))
+        robot, constraints = load_closed(path_or_text, base, package_roots)
+        return _restored(robot.tree, (*constraints, *(_mimics(robot.tree) if mimic == "coupled" else ())))
 
     def _set(self, tree: Tree, constraints: tuple[AnyConstraint, ...]) -> None:
         check_sound(tree)
@@ -170,8 +194,12 @@ def _restored(tree: Tree, constraints: tuple[AnyConstraint, ...]) -> System:
 
 
 def _mimics(tree: Tree) -> Iterator[Coupling]:
+    """Couplings for the joints that mimic others; those that mimic nothing that moves have been warned of."""
+    known = set(tree.joint_names) if tree.mimic else set()
     for joint, rule in tree.mimic.items():
-        yield Coupling({joint: 1.0, rule.master: -rule.multiplier}, rule.offset, name=f"mimic {joint}")
+        if rule.master in known:
+            follows = {rule.master: -rule.multiplier} if rule.multiplier else {}
+            yield Coupling({joint: 1.0, **follows}, rule.offset, name=f"mimic {joint}")
 
 
 def _named(what: str, robots: Robots) -> list[tuple[str, Robot]]:

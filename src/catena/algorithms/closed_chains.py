@@ -14,7 +14,7 @@ In step 2 every column ends at the base, so arms that share nothing have no entr
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import cached_property
+from functools import cached_property, reduce
 from itertools import accumulate
 from typing import Any
 
@@ -23,7 +23,7 @@ from catena.algorithms.inverse_matrix import Column, Matrix, Whitener
 from catena.algorithms.newton_euler import at_rest
 from catena.algorithms.steps import filtered, smoothed
 from catena.model.constraints import Constraint
-from catena.scalars import Scalar, is_zero, minimum, sqrt
+from catena.scalars import Scalar, is_zero, maximum, minimum, sqrt, where
 from catena.spatial import Dofs, Force, Mat3, Motion, Transform, Vec3
 from catena.spatial.pose import Pose
 from catena.spatial.small import back
@@ -362,22 +362,33 @@ def smooth(links: Any, whitener: Whitener, e: Column) -> Field:
     return a
 
 
+NOTHING = 1e-20
+"""Rows of Ω below this, relative to the largest, belong to directions that nothing moves along, as across a plane."""
+
+
 class Factors:
-    """S = L diag(pivots) Lᵀ of a symmetric matrix, without pivoting; entries that are known to be zero cost nothing."""
+    """S = L diag(pivots) Lᵀ of a symmetric matrix, without pivoting; entries that are known to be zero cost nothing.
+
+    Rows that are zero but for rounding are left out: solutions are zero there. `independence` is the least that earlier
+    rows leave of a later one, relative to its size.
+    """
 
     def __init__(self, S: Matrix) -> None:
         n = len(S)
         self.L: Matrix = [[0] * n for _ in range(n)]
         self.reciprocals: list[Scalar] = []
         self.independence: Scalar = 1.0
+        least = NOTHING * reduce(maximum, [S[i][i] for i in range(n)], 0.0)
         for i in range(n):
             scaled: list[Scalar] = []
             for j in range(i):
                 scaled.append(_minus(S[i][j], [(scaled[k], self.L[j][k]) for k in range(j)]))
             self.L[i][:i] = [_times(x, r) for x, r in zip(scaled, self.reciprocals, strict=False)]
             pivot = _minus(S[i][i], list(zip(scaled, self.L[i], strict=False)))
-            self.reciprocals.append(1 / pivot)
-            self.independence = minimum(self.independence, pivot / S[i][i])
+            counts = S[i][i] > least
+            self.reciprocals.append(where(counts, 1 / where(counts, pivot, 1.0), 0.0))
+            kept = where(counts, pivot / where(counts, S[i][i], 1.0), 1.0)
+            self.independence = minimum(self.independence, kept)
 
     def solve(self, b: Sequence[Scalar]) -> list[Scalar]:
         """S⁻¹ b."""

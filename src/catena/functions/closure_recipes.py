@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from catena.algorithms.closed_chains import Closed, Coupled, exerted
+from catena.algorithms.closed_chains import NOTHING, Closed, Coupled, exerted
 from catena.algorithms.forward_dynamics import FD3
 from catena.algorithms.innovations import FACTOR, INVERSE_ROOT, SOLVE
 from catena.functions.frame_recipes import Carried
@@ -95,8 +95,11 @@ class ClosureRecipes:
         wide = [q[..., None, :], *[f[..., None, :, :] for f in factors]]
         Y = ask(SOLVE, *wide, J)  # rows of J M⁻¹
         Omega = J @ np.swapaxes(Y, -1, -2)
-        size = 1.0 / np.sqrt(np.maximum(np.diagonal(Omega, axis1=-2, axis2=-1), 1e-300))
-        w, E = np.linalg.eigh(Omega * size[..., None, :] * size[..., :, None])
+        squares = np.diagonal(Omega, axis1=-2, axis2=-1)
+        counts = squares > NOTHING * squares.max(axis=-1, keepdims=True, initial=0.0)
+        size = np.where(counts, 1.0 / np.sqrt(np.where(counts, squares, 1.0)), 0.0)
+        scaled = Omega * size[..., None, :] * size[..., :, None] + np.eye(size.shape[-1]) * ~counts[..., None, :]
+        w, E = np.linalg.eigh(scaled)
         inverse = 1.0 / np.maximum(w, 1e-300)
         a, lam = free, np.zeros_like(wanted)
         for _ in range(2):
