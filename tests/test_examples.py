@@ -16,6 +16,7 @@ NAMES = sorted(path.stem for path in EXAMPLES.glob("*.py"))
 SMALLER: dict[str, dict[str, Any]] = {
     "batch_of_states": {"BATCH": 1000},
     "demo": {"BATCH": 200, "LENGTHS": (100, 1000), "SECONDS": 0.0},
+    "four_bar": {"SECONDS": 0.1},
     "high_precision": {"LENGTHS": (10, 30)},
     "mass_matrix": {"N": 500},
     "million_links": {"LENGTHS": (100, 1000)},

@@ -104,3 +104,31 @@ def test_internal_forces_squeeze_and_do_not_move(grasp: catena.System, rng: np.r
     assert np.abs(grasp.internal_forces(q, forces - inner, "box")).max() < 1e-9
     with pytest.raises(catena.ModelError, match="moves freely"):
         grasp.internal_forces(q, forces, "arm0/tool")
+
+
+def test_samples_that_are_no_numbers_spoil_no_others(grasp: catena.System, rng: np.random.Generator) -> None:
+    q, v, tau = state(grasp, rng)
+    tau[12:] = 0
+    batch = np.stack([q, np.full_like(q, np.nan), q])
+    for kernel in ("unrolled", "rolled"):
+        a, forces = grasp.forward_dynamics(batch, v, tau, kernel=kernel)
+        assert np.isfinite(a).all(axis=1).tolist() == [True, False, True]
+        assert np.isfinite(forces).all(axis=(1, 2)).tolist() == [True, False, True]
+    torques, _ = grasp.inverse_dynamics(batch, v, np.nan_to_num(a))
+    assert np.isfinite(torques).all(axis=1).tolist() == [True, False, True]
+    assert np.isfinite(grasp.internal_forces(batch, forces, "box")).all(axis=(1, 2)).tolist() == [True, False, True]
+    with pytest.raises(catena.ClosureError, match="1 of 3 samples") as caught:
+        grasp.close(batch)
+    assert caught.value.failed.tolist() == [False, True, False]
+    with pytest.raises(catena.ShapeError, match="one configuration"):
+        grasp.redundancy(batch)
+
+
+def test_single_precision_tells_redundant_constraints_too(rng: np.random.Generator) -> None:
+    bar = catena.System.load(catena.robots.path("four_bar"))
+    q = bar.close([-1.0, 0.3, -1.2])
+    v = bar.project_velocity(q, rng.standard_normal(3))
+    a, forces = bar.forward_dynamics(q, v, [1.0, 0, 0], dtype=np.float32)
+    expected = bar.forward_dynamics(q, v, [1.0, 0, 0])
+    assert relative(a, expected.a) < 1e-4
+    assert relative(forces, expected.forces) < 1e-4

@@ -99,7 +99,8 @@ class ClosureRecipes:
         counts = squares > NOTHING * squares.max(axis=-1, keepdims=True, initial=0.0)
         size = np.where(counts, 1.0 / np.sqrt(np.where(counts, squares, 1.0)), 0.0)
         scaled = Omega * size[..., None, :] * size[..., :, None] + np.eye(size.shape[-1]) * ~counts[..., None, :]
-        w, E = np.linalg.eigh(scaled)
+        good = np.isfinite(scaled).all(axis=(-1, -2), keepdims=True)
+        w, E = np.linalg.eigh(np.where(good, scaled, 0.0))
         inverse = 1.0 / np.maximum(w, 1e-300)
         a, lam = free, np.zeros_like(wanted)
         for _ in range(2):

@@ -1,6 +1,7 @@
 """Functions of closed chains: those of :mod:`catena.algorithms.closed_chains` for the constraints of one system.
 
-Where constraints are redundant, or nearly so, the contact system of the compiled function has no good solution. Such
+They are answered in float64 whatever is asked for: rows that depend on each other must be told from rounding. Where
+constraints are redundant, or nearly so, the contact system of the compiled function has no good solution. Such
 samples are told by how independent its rows are, and answered again from B = D^−½ U⁻¹ Jᵀ by singular values: with the
 accelerations, which are unique, and forces of least norm.
 """
@@ -99,7 +100,9 @@ class Closures:
         return Function(f"{name}/closed/{self._digest}", algorithm, inputs, outputs, recipe=recipe)
 
     def _composed(self, name: str, inputs: dict[str, str], recipe: Callable[..., Any]) -> Function:
-        return Function(f"{name}/closed chains/{self._digest}", by_recipe, inputs, self._answer, recipe=recipe)
+        return Function(
+            f"{name}/closed chains/{self._digest}", by_recipe, inputs, self._answer, recipe=recipe, double=True
+        )
 
     def _dynamics(self, fast: Function, more: Sequence[str], ask: Ask, *arrays: Array) -> tuple[Array, Array]:
         """Accelerations and forces by the compiled function; samples with redundant constraints by singular values."""
@@ -131,7 +134,7 @@ class Closures:
         self, ask: Ask, q: Array, free: Array, short: Array, poor: Array, a: Array, forces: Array
     ) -> tuple[Array, Array]:
         """Put what is least in the sense of Gauss where `poor`: free + M⁻¹Jᵀλ with J M⁻¹Jᵀ λ = short."""
-        U, s, Vt = np.linalg.svd(ask(self.white_jacobian, q), full_matrices=False)
+        U, s, Vt = np.linalg.svd(finite(ask(self.white_jacobian, q)), full_matrices=False)
         kept = s > RANK * s[..., :1]
         reciprocal = np.where(kept, 1.0 / np.where(kept, s, 1.0), 0.0)
         y = reciprocal * _times(Vt, short)
@@ -140,6 +143,12 @@ class Closures:
         a[poor] = free + ask(INVERSE_ROOT, q, *ask(FACTOR, q), _times(U, y))
         forces[poor] = ask(self.forces, q, lam)
         return a, forces
+
+
+def finite(matrices: Array) -> Array:
+    """Matrices (..., m, n), zero in place of those that hold anything but numbers: no other suffers from them."""
+    good = np.isfinite(matrices).all(axis=(-1, -2), keepdims=True)
+    return np.where(good, matrices, 0.0)
 
 
 def starts_of(constraints: Sequence[AnyConstraint]) -> list[int]:

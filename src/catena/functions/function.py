@@ -110,7 +110,8 @@ class Function:
     algorithm where that is :func:`by_recipe`. `regroup` and
     `choose` say which lowering passes the algorithm can bear: see :func:`catena.model.lowering.lowered.lower`; with
     `cut` it asks links whether their own inertia has an inverse. `shared` inputs are the same for all samples of a call
-    and come without leading dimensions; rolled kernels keep one copy of them.
+    and come without leading dimensions; rolled kernels keep one copy of them. With `double`, a recipe asks for numbers
+    in float64 whatever its own results are in.
     """
 
     name: str
@@ -123,6 +124,7 @@ class Function:
     shared: tuple[str, ...] = ()
     cut: bool = False
     recipe: Callable[..., Any] | None = None
+    double: bool = False
 
     @property
     def question(self) -> str:

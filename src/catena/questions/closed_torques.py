@@ -12,7 +12,7 @@ from catena.arguments.arrays import Port, Signature
 from catena.arguments.links import JointLike
 from catena.arguments.wrenches import Wrenches
 from catena.errors import CatenaError, ModelError
-from catena.functions.closures import starts_of
+from catena.functions.closures import finite, starts_of
 from catena.model.joints import JOINT_TYPES
 from catena.questions.closing import RANK, Closing
 
@@ -71,12 +71,12 @@ class Torques(Closing):
         q = np.broadcast_to(q, (*needed.shape[:-1], system.nq))
         J = np.asarray(self.constraint_jacobian(q))
         self._check_kept(q, v, a, J)
-        pinv = np.linalg.pinv(J, rcond=RANK)
+        pinv = _pinv(J)
         moves = np.eye(system.nv) - pinv @ J  # onto the motions that keep the constraints
         root = 1.0 / np.sqrt(_weights(system, weights))
         drive = moves * (_motors(system, actuated) * root)
         wanted = _times(moves, needed)
-        tau = root * _times(np.linalg.pinv(drive, rcond=RANK), wanted)
+        tau = root * _times(_pinv(drive), wanted)
         tau = np.where(_motors(system, actuated) > 0, tau, 0.0)
         missing = np.abs(_times(moves, tau) - wanted).max(axis=-1, initial=0.0)
         if (missing > _CONSISTENT * np.maximum(np.abs(needed).max(axis=-1, initial=0.0), 1.0)).any():
@@ -86,14 +86,16 @@ class Torques(Closing):
             )
         lam = _times(np.swapaxes(pinv, -1, -2), needed - tau)
         forces = system._compiled.kernel(self.closures.forces)(q, lam)
-        return ClosedTorques(tau, np.asarray(forces))
+        return ClosedTorques(np.where(np.isfinite(wanted), tau, np.nan), np.asarray(forces))
 
     def _check_kept(self, q: Array, v: Array, a: Array, J: Array) -> None:
-        off = _times(J, a) + np.asarray(self.constraint_bias(q, v))
-        size = np.abs(J).max(initial=1.0) * np.abs(a).max(initial=1.0) + np.abs(v).max(initial=0.0) ** 2
-        worst = np.abs(off).reshape(-1, off.shape[-1]).max(axis=0, initial=0.0)
-        if (worst > _CONSISTENT * size).any():
+        off = np.abs(_times(J, a) + np.asarray(self.constraint_bias(q, v)))
+        a, v = np.abs(a).max(axis=-1, initial=1.0), np.abs(v).max(axis=-1, initial=0.0)
+        size = np.abs(J).max(axis=(-1, -2), initial=1.0) * a + v**2
+        broken = off > _CONSISTENT * size[..., None]
+        if broken.any():
             system = cast("System", self)
+            worst = np.where(broken, off, 0.0).reshape(-1, off.shape[-1]).max(axis=0)
             row = int(np.argmax(worst))
             number = int(np.searchsorted(starts_of(system.constraints), row, side="right")) - 1
             raise CatenaError(
@@ -129,9 +131,9 @@ class Torques(Closing):
         kernel = system._compiled.kernel(self.closures.forces)
         basis = np.asarray(kernel(q[..., None, :], np.eye(self.closures.rows)))  # (..., k, constraints, 6)
         basis = basis.reshape(*basis.shape[:-2], -1)
-        lam = _times(np.linalg.pinv(np.swapaxes(basis, -1, -2)), given.reshape(*given.shape[:-2], -1))
+        lam = _times(_pinv(np.swapaxes(basis, -1, -2)), given.reshape(*given.shape[:-2], -1))
         scaled, x = grasp * (metric * touching), lam / metric * touching
-        inner = x - _times(np.linalg.pinv(scaled, rcond=RANK), _times(scaled, x))
+        inner = x - _times(_pinv(scaled), _times(scaled, x))
         return np.asarray(kernel(q, inner * metric))
 
     def _touches(self, constraint: Any, link: int) -> bool:
@@ -162,6 +164,11 @@ def _motors(system: System, actuated: Iterable[JointLike] | None) -> Array:
     for joint in chosen:
         found[joint.v_slice] = 1.0
     return found
+
+
+def _pinv(A: Array) -> Array:
+    """Pseudo-inverses; those of matrices that hold anything but numbers are zero."""
+    return np.asarray(np.linalg.pinv(finite(A), rcond=RANK))
 
 
 def _times(A: Array, x: Array) -> Array:

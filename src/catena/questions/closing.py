@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from catena.arguments.links import JointLike
-from catena.errors import ClosureError
+from catena.errors import ClosureError, ShapeError
 from catena.functions.closures import starts_of
 from catena.questions.closed_chains import ClosedChains, Impact
 
@@ -85,7 +85,7 @@ class Closing(ClosedChains):
         guess = np.array(system.normalize(q), dtype=float)
         found = guess.reshape(-1, system.nq)
         error = _newton(system, found, free, tolerance, steps)
-        if (error > tolerance).any() or not np.isfinite(found).all():
+        if not (error <= tolerance).all():
             raise self._unmet(found.reshape(guess.shape), ~(error <= tolerance), tolerance)
         return found.reshape(guess.shape)
 
@@ -93,6 +93,7 @@ class Closing(ClosedChains):
         system = cast("System", self)
         worst = [_Off(0.0, "", "m")]
         residual = np.asarray(system.closure_residual(q)).reshape(-1, self.closures.rows)[failed]
+        residual = np.where(np.isnan(residual), np.inf, residual)
         for start, c in zip(starts_of(system.constraints), system.constraints, strict=True):
             middle, end = start + c.moments, start + c.holds
             for part, unit in ((residual[:, start:middle], "rad"), (residual[:, middle:end], "m")):
@@ -149,7 +150,11 @@ class Closing(ClosedChains):
             `rank`, `rows`, `freedom` and `groups`: see Redundancy. Cost: O(k² nv).
         """
         system = cast("System", self)
-        J = np.asarray(system.constraint_jacobian(q), dtype=float).reshape(-1, system.nv)
+        J = np.asarray(system.constraint_jacobian(q), dtype=float)
+        if J.ndim != 2 or not np.isfinite(J).all():
+            raise ShapeError(
+                f"redundancy: q must be one configuration of {system.nq} finite numbers, got shape {np.shape(q)}"
+            )
         size = np.linalg.norm(J, axis=1, keepdims=True)
         U, s, _ = np.linalg.svd(J / np.where(size > 0, size, 1.0))
         rank = int((s > RANK * max(s.max(initial=0.0), 1e-300)).sum())
@@ -166,7 +171,7 @@ def _newton(system: System, q: Array, free: Array, tolerance: float, steps: int)
     error: Array = np.abs(r).max(axis=1, initial=0.0)
     damping = np.full(len(q), 1e-3)
     for _ in range(steps):
-        (busy,) = np.nonzero(error > tolerance)
+        (busy,) = np.nonzero((error > tolerance) & np.isfinite(error))
         if not len(busy):
             break
         trial = np.asarray(system.integrate(q[busy], _step(system, q[busy], r[busy], free, damping[busy])))
