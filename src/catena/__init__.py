@@ -11,6 +11,7 @@ from catena.errors import (
     CacheWarning,
     CatenaError,
     CatenaWarning,
+    ClosureError,
     DataError,
     DivergenceWarning,
     LoadError,
@@ -28,9 +29,24 @@ from catena.kernels.call.threads import get_threads, set_threads
 from catena.later import imported_later
 from catena.load import load, load_run
 from catena.mass_matrix import MassMatrix
+from catena.model.constraints import (
+    Ball,
+    Coupling,
+    Distance,
+    FixedToWorld,
+    FrictionlessPoint,
+    Hinge,
+    PointOnPlane,
+    PointWithFriction,
+    Slider,
+    SoftFinger,
+    Universal,
+    Weld,
+)
 from catena.parameters.record import Parameters
 from catena.robot import Robot
 from catena.simulation.run import Run
+from catena.system import System
 from catena.version import __version__
 
 if TYPE_CHECKING:
@@ -45,25 +61,39 @@ if TYPE_CHECKING:
     from catena.symbols import symbolic
 
 __all__ = [
+    "Ball",
     "Builder",
     "CacheWarning",
     "CatenaError",
     "CatenaWarning",
+    "ClosureError",
+    "Coupling",
     "DataError",
+    "Distance",
     "DivergenceWarning",
+    "FixedToWorld",
+    "FrictionlessPoint",
+    "Hinge",
     "LoadError",
     "MassMatrix",
     "ModelError",
     "ModelWarning",
     "Parameters",
+    "PointOnPlane",
+    "PointWithFriction",
     "PrecisionWarning",
     "Robot",
     "Run",
     "ShapeError",
     "SingularError",
     "SingularWarning",
+    "Slider",
+    "SoftFinger",
+    "System",
+    "Universal",
     "UnknownNameError",
     "UnsupportedError",
+    "Weld",
     "__version__",
     "controllers",
     "count",

@@ -9,6 +9,7 @@ import sys
 import warnings
 from collections.abc import Iterable
 from types import FrameType
+from typing import Any
 
 
 class CatenaError(Exception):
@@ -30,6 +31,17 @@ class LoadError(ModelError):
 
 class SingularError(ModelError):
     """A mass matrix without an inverse; `link` is the one that nothing holds back."""
+
+
+class ClosureError(CatenaError):
+    """Constraints that cannot be met. `constraint` names the worst, `error` is how far it is off (m or rad).
+
+    `q` are the configurations that come nearest, `failed` says which of them do not meet the constraints.
+    """
+
+    def __init__(self, message: str, constraint: str, error: float, q: Any = None, failed: Any = None) -> None:
+        super().__init__(message)
+        self.constraint, self.error, self.q, self.failed = constraint, error, q, failed
 
 
 class UnsupportedError(CatenaError):

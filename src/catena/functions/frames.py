@@ -12,6 +12,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import numpy.typing as npt
 
 from catena.algorithms import frame_derivatives, frames, operational_space
 from catena.algorithms.frames import Place
@@ -29,6 +30,7 @@ from catena.spatial import Mat3, Transform, Turn, Vec3
 if TYPE_CHECKING:
     from catena.robot import Robot
 
+Array = npt.NDArray[Any]
 Names = str | tuple[str, ...]
 """One frame, a point of which is (..., 3); or m of them, with points (..., m, 3)."""
 
@@ -79,12 +81,17 @@ def _made(robot: Robot, asked: FrameQuestion, question: str, links: Names, frame
 
 
 def place_of(at: Frame, frame: str) -> Place:
-    """Where a frame is, as a transform from the link that carries it."""
-    turn, shift = snapped(np.asarray(at.rotation)), np.asarray(at.position)
-    stages = Transform.shift(Vec3(*shift.tolist()))
+    """Where a frame is, on the link that carries it."""
+    return Place(at.link, transform_of(at.rotation, at.position), frame)
+
+
+def transform_of(rotation: Array, position: Array) -> Transform:
+    """The transform to a frame with this rotation and position."""
+    turn = snapped(np.asarray(rotation))
+    stages = Transform.shift(Vec3(*np.asarray(position).tolist()))
     if not np.array_equal(turn, np.eye(3)):
         stages = stages.then(Transform.of(Turn(Mat3(*turn.ravel().tolist()))))
-    return Place(at.link, stages, frame)
+    return stages
 
 
 def _recipe(asked: FrameQuestion, carried: Carried, alone: bool) -> Recipe:

@@ -131,7 +131,8 @@ class Function:
     `choose` say which lowering passes the algorithm can bear: see :func:`catena.model.lowering.lowered.lower`; with
     `cut` it asks links whether their own inertia has an inverse. `positive` inputs must be finite and above zero.
     `shared` inputs are the same for all samples of a call
-    and come without leading dimensions; rolled kernels keep one copy of them.
+    and come without leading dimensions; rolled kernels keep one copy of them. With `double`, a recipe asks for
+    numbers in float64 whatever its own results are in.
     """
 
     name: str
@@ -145,6 +146,7 @@ class Function:
     cut: bool = False
     positive: tuple[str, ...] = ()
     recipe: Callable[..., Any] | None = None
+    double: bool = False
 
     @property
     def question(self) -> str:

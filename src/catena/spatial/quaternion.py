@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from math import factorial
 
 from catena.scalars import Scalar, absolute, arctan2, sincos, sqrt, where
-from catena.spatial.vectors import Vec3
+from catena.spatial.vectors import Mat3, Vec3
 
 SMALL_TURN = 0.25
 """Turns whose square is below this are small: sines and cosines come from their series."""
@@ -49,6 +49,23 @@ class Quaternion:
         """From x, y, z, w."""
         x, y, z, w = numbers
         return cls(Vec3(x, y, z), w)
+
+    @classmethod
+    def of_matrix(cls, R: Mat3) -> Quaternion:
+        """The rotation of a matrix, by the largest of its four numbers, so that no digits are lost at any angle."""
+        symmetric = R.xy + R.yx, R.xz + R.zx, R.yz + R.zy
+        skew = R.zy - R.yz, R.xz - R.zx, R.yx - R.xy
+        by_w = (*skew, 1 + R.xx + R.yy + R.zz)
+        by_x = (1 + R.xx - R.yy - R.zz, symmetric[0], symmetric[1], skew[0])
+        by_y = (symmetric[0], 1 - R.xx + R.yy - R.zz, symmetric[2], skew[1])
+        by_z = (symmetric[1], symmetric[2], 1 - R.xx - R.yy + R.zz, skew[2])
+        numbers = by_w
+        largest = by_w[3]
+        for candidate, size in ((by_x, by_x[0]), (by_y, by_y[1]), (by_z, by_z[2])):
+            better = size > largest
+            numbers = tuple(where(better, a, b) for a, b in zip(candidate, numbers, strict=True))
+            largest = where(better, size, largest)
+        return cls.of(numbers).unit
 
     def __iter__(self) -> Iterator[Scalar]:
         return iter((*self.vector, self.w))

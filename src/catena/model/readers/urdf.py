@@ -69,8 +69,8 @@ class UrdfParts:
     Links and joints are plain tuples of the fields of LinkPart and JointPart.
     """
 
-    def __init__(self, document: Document, package_roots: tuple[str, ...] = ()) -> None:
-        self.document = document
+    def __init__(self, document: Document, package_roots: tuple[str, ...] = (), *, closed: bool = False) -> None:
+        self.document, self._closed = document, closed
         self.package_roots = package_roots
         self.directory = None if document.path is None else str(document.path.absolute().parent)
         self.name = "robot"
@@ -219,7 +219,8 @@ class UrdfParts:
         """The joint that this one should follow."""
         if joint_type == "fixed":
             return None
-        self._odd["mimic joints, loaded as independent joints (robot.tree.mimic has the rules)"].append(name)
+        if not self._closed:
+            self._odd["mimic joints, loaded as independent joints (robot.tree.mimic has the rules)"].append(name)
         return Mimic(text(mimic, "joint"), number(mimic, "multiplier", 1.0), number(mimic, "offset", 0.0))
 
 
