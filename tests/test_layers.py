@@ -29,7 +29,7 @@ LAYERS = [
     {"functions"},
     {"..."},
     {"robot"},
-    {"load", "build", "system", "simulate", "view"},
+    {"load", "build", "polymers", "system", "simulate", "view"},
     {"__init__"},
     {"cli"},
 ]

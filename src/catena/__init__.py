@@ -29,7 +29,7 @@ from catena.robot import Robot
 from catena.version import __version__
 
 if TYPE_CHECKING:
-    from catena import rotations
+    from catena import polymers, rotations
     from catena.functions.count import count
     from catena.functions.evaluate import evaluate
     from catena.kernels.call.release import release_memory
@@ -61,6 +61,7 @@ __all__ = [
     "operators",
     "planar_chain",
     "point_mass_chain",
+    "polymers",
     "random_tree",
     "release_memory",
     "robots",
@@ -75,6 +76,7 @@ __getattr__ = imported_later(
     {
         "count": "functions.count",
         "evaluate": "functions.evaluate",
+        "polymers": "",
         "release_memory": "kernels.call.release",
         "rotations": "",
         "symbolic": "symbols",

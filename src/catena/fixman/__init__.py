@@ -13,17 +13,19 @@ from typing import TYPE_CHECKING
 from catena.later import imported_later
 
 if TYPE_CHECKING:
+    from catena.fixman.families import Family
     from catena.fixman.method import solve_with_error
     from catena.fixman.parallel_chain import solve_in_pieces
     from catena.fixman.planar_point_masses import planar_blocks
-    from catena.fixman.point_masses import Family, partition
+    from catena.fixman.point_masses import Partition, partition
 
-__all__ = ["Family", "partition", "planar_blocks", "solve_in_pieces", "solve_with_error"]
+__all__ = ["Family", "Partition", "partition", "planar_blocks", "solve_in_pieces", "solve_with_error"]
 
 __getattr__ = imported_later(
     __name__,
     {
-        "Family": "point_masses",
+        "Family": "families",
+        "Partition": "point_masses",
         "partition": "point_masses",
         "planar_blocks": "planar_point_masses",
         "solve_in_pieces": "parallel_chain",
