@@ -31,6 +31,7 @@ QUESTIONS: dict[str, dict[str, Any]] = {
     "jacobian_dot_times": {"q": Q, "link": "tool", "v": V, "point": np.zeros(3)},
     "inverse_mass_matrix": {"q": Q},
     "operational_inertia": {"q": Q, "link": "tool", "point": np.zeros(3)},
+    "operational_dynamics": {"q": Q, "link": "tool", "v": V, "point": np.zeros(3)},
     "operational_mobility": {"q": Q, "link": "tool", "point": np.zeros(3)},
     "dynamically_consistent_inverse": {"q": Q, "link": "tool", "point": np.zeros(3)},
     "kinetic_energy": {"q": Q, "v": V},
