@@ -114,3 +114,4 @@ def test_what_does_not_fit_is_refused() -> None:
         robot.operators(q).mass @ 1.0
     empty = robot.operators(np.zeros((0, robot.nq)))
     assert (empty.mass @ np.zeros((0, robot.nv))).shape == (0, robot.nv)
+    assert robot.operators(np.zeros((0, robot.nq)), v=np.zeros(robot.nv)).filter(np.zeros(robot.nv)).z.shape[0] == 0

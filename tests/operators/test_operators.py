@@ -173,7 +173,7 @@ def test_long_mechanisms_are_compiled_and_agree(monkeypatch: pytest.MonkeyPatch)
 
 
 def test_importing_catena_leaves_sparse_matrices_alone() -> None:
-    assert sorted(dir(operators)) == ["Operator", "Operators", "Verification", "verify"]
+    assert sorted(dir(operators)) == ["Operator", "Operators", "States", "Verification", "verify"]
     with pytest.raises(AttributeError, match="no attribute 'nothing'"):
         _ = operators.nothing
 

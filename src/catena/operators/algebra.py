@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -61,7 +62,7 @@ class Operators:
     def __init__(self, robot: Robot, q: Array, tips: Sequence[Frame], v: Array | None = None) -> None:
         self.tree, self.q, self.v, self.tips = robot.tree, q, v, tuple(tips)
         batch = q.shape[:-1]
-        self.geometry = Geometry(robot, q.reshape(-1, robot.nq))
+        self.geometry = Geometry(robot, q.reshape(math.prod(batch), robot.nq))
         self._links, self._joints = Space("links", 6 * robot.tree.n, batch), Space("joints", robot.nv, batch)
         self._tips, self._base = Space("tips", 6 * len(self.tips), batch), Space("base", 6, batch)
 
@@ -213,7 +214,7 @@ class Operators:
     def _rates(self) -> tuple[Array, Array, Array, Array]:
         if self.v is None:
             raise ShapeError("V, a and b need joint velocities: ask for robot.operators(q, v=v)")
-        return self.geometry.rates(self.v.reshape(-1, self.tree.nv))
+        return self.geometry.rates(self.v.reshape(self.geometry.samples, self.tree.nv))
 
     def _of_links(self, six: Array) -> Array:
         return six.reshape(*self._links.batch, self._links.size)

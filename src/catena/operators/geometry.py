@@ -134,8 +134,12 @@ class Geometry:
 
     def _riccati_link_by_link(self) -> tuple[Callable[[], Array], Array, Array]:
         """As the paper has it, (4.4)-(4.6)."""
-        shape = (self.samples, -1)
-        P, H, phi = self.M.reshape(*shape, 6, 6).copy(), self.H.reshape(*shape, 6), self.phi.reshape(*shape, 6, 6)
+        blocks = (self.samples, self.tree.n, 6, 6)
+        P, H, phi = (
+            self.M.reshape(blocks).copy(),
+            self.H.reshape(self.samples, self.tree.nv, 6),
+            self.phi.reshape(blocks),
+        )
         G, D = np.empty(H.shape), np.zeros(H.shape)
         starts = self.tree.v_start.tolist()
         for k, parent in reversed(list(enumerate(self.tree.parent.tolist()))):
@@ -210,7 +214,8 @@ class Geometry:
 def _frames(tree: Tree) -> tuple[Lowered, Array]:
     lowered = lower(tree, regroup=False, choose=False)
     names = [f"F{i}{j}" for i in "xyz" for j in "xyz"]
-    return lowered, np.stack([lowered.constants[name] for name in names], axis=-1).reshape(-1, 3, 3)
+    columns = [lowered.constants.get(name, np.zeros(0)) for name in names]  # without links there are no constants
+    return lowered, np.stack(columns, axis=-1).reshape(-1, 3, 3)
 
 
 def _links_of_one_type(lowered: Lowered, tree: Tree, code: int, rows: Array) -> Link:
