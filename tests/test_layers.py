@@ -30,7 +30,7 @@ LAYERS = [
     {"functions"},
     {"..."},
     {"robot"},
-    {"load", "build"},
+    {"load", "build", "polymers"},
     {"system", "view"},
     {"poses"},
     {"__init__"},

@@ -50,7 +50,7 @@ from catena.system import System
 from catena.version import __version__
 
 if TYPE_CHECKING:
-    from catena import identification, poses, rotations
+    from catena import identification, polymers, poses, rotations
     from catena.functions.count import count
     from catena.functions.evaluate import evaluate
     from catena.identification.fit import identify
@@ -109,6 +109,7 @@ __all__ = [
     "operators",
     "planar_chain",
     "point_mass_chain",
+    "polymers",
     "poses",
     "random_tree",
     "randomize",
@@ -130,6 +131,7 @@ __getattr__ = imported_later(
         "identification": "",
         "identify": "identification.fit",
         "randomize": "parameters.randomize",
+        "polymers": "",
         "release_memory": "kernels.call.release",
         "poses": "",
         "rotations": "",

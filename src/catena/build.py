@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from catena.errors import ModelError
-from catena.model import chains, dh
+from catena.model import chains, dh, polymers
 from catena.model import random_tree as random_trees
 from catena.model.assemble import assemble
 from catena.model.axes import direction
@@ -173,6 +173,6 @@ def _robot(make: Callable[P, Tree]) -> Callable[P, Robot]:
 
 planar_chain = _robot(chains.planar_chain)
 rod_chain = _robot(chains.rod_chain)
-point_mass_chain = _robot(chains.point_mass_chain)
+point_mass_chain = _robot(polymers.point_mass_chain)
 from_dh = _robot(dh.from_dh)
 random_tree = _robot(random_trees.random_tree)

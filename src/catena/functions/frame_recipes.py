@@ -12,6 +12,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from catena.algorithms.coriolis import CORIOLIS_TIMES
+from catena.algorithms.energy import GRAVITY_TORQUE
 from catena.algorithms.frame_derivatives import jacobian_slopes, placement_slopes, rolled_order
 from catena.algorithms.innovations import FACTOR
 from catena.algorithms.kinematics import JOINT_AXES, LINK_ACCELERATIONS, LINK_VELOCITIES, PLACEMENTS, WRENCH_TORQUES
@@ -97,6 +99,15 @@ class Carried:
         """Λ and Ω."""
         Omega = self._responses(ask, q, point)[1]
         return _inverses(Omega), Omega
+
+    def operational_dynamics(
+        self, ask: Ask, q: Array, v: Array, point: Array | None = None
+    ) -> tuple[Array, Array, Array]:
+        """Λ (..., 6 m, 6 m), μ and p (..., 6 m)."""
+        weighted, Omega = self._responses(ask, q, point)
+        inertia = _inverses(Omega)
+        swung = _times(weighted, ask(CORIOLIS_TIMES, q, v, v)) - self.jacobian_dot_times(ask, q, v, point)
+        return inertia, _times(inertia, swung), _times(inertia, _times(weighted, ask(GRAVITY_TORQUE, q)))
 
     def dynamically_consistent_inverse(self, ask: Ask, q: Array, point: Array | None = None) -> Array:
         """J̄ = M⁻¹ Jᵀ Λ (..., nv, 6 m)."""

@@ -163,6 +163,13 @@ QUESTIONS = {
         {"inertia": "dense:{w},{w}", "inverse": "dense:{w},{w}"},
         check=_check_invertible,
     ),
+    "operational_dynamics": FrameQuestion(
+        operational_space.operational_dynamics,
+        Carried.operational_dynamics,
+        {"inertia": "dense:{w},{w}", "coriolis": "dense:{w}", "gravity": "dense:{w}"},
+        {"v": "v"},
+        check=_check_invertible,
+    ),
     "operational_mobility": FrameQuestion(
         _at_points(operational_space.mobility),
         Carried.operational_mobility,

@@ -18,6 +18,7 @@ from catena.scalars import Scalar
 from catena.sweeps import RealField, RealLinks
 from catena.trace.graph import Graph, Operand
 
+Outputs = dict[str, tuple[list[Scalar], tuple[int, ...]]]
 Traced = tuple[dict[str, int], dict[str, list[Operand]]]
 
 
@@ -52,13 +53,17 @@ def trace(lowered: Lowered, function: Function, present: tuple[str, ...] = ()) -
     return sizes, {name: numbers for name, (numbers, _) in results.items()}
 
 
+def run_on(function: Function, links: RealLinks, values: Mapping[str, Sequence[Scalar]]) -> Outputs:
+    """Run the algorithm on given links and inputs: the outputs by name, their scalars in one list, and their shapes."""
+    given = function.given(tuple(values))
+    return _run(function, links, {name: _spread(links, kind(of), values[name]) for name, of in given.items()})
+
+
 def _sizes(lowered: Lowered) -> tuple[int, int, int]:
     return lowered.n, int(lowered.q_start[-1]), int(lowered.v_start[-1])
 
 
-def _run(
-    function: Function, links: RealLinks, fields: Mapping[str, Any]
-) -> dict[str, tuple[list[Scalar], tuple[int, ...]]]:
+def _run(function: Function, links: RealLinks, fields: Mapping[str, Any]) -> Outputs:
     """Run the algorithm: the outputs by name, their scalars in one long list, and their shapes."""
     try:
         result = function.algorithm(links, *[fields.get(name) for name in function.inputs])
@@ -92,7 +97,7 @@ def _spread(links: RealLinks, k: Kind, numbers: Sequence[Scalar]) -> Any:
     return field
 
 
-def _outputs(function: Function, links: RealLinks, result: Any) -> dict[str, tuple[list[Scalar], tuple[int, ...]]]:
+def _outputs(function: Function, links: RealLinks, result: Any) -> Outputs:
     """The outputs by name: their scalars in one long list, and their shapes."""
     results = result if isinstance(result, tuple) else (result,)
     outputs = {}
