@@ -35,7 +35,7 @@ Array = npt.NDArray[Any]
 def rigid_blocks(robot: Robot, q: npt.ArrayLike) -> RigidBlocks:
     """The blocks Hᵃᵃ, Hᵃᵇ and Hᵇᵇ of (19) for a robot at configurations q (..., nq), as sparse matrices.
 
-        blocks = catena.fixman.rigid_bodies(arm, q)
+        blocks = catena.fixman.rigid_blocks(arm, q)
         blocks.bb, blocks.solve(tau).x
         print(blocks.picture())
 
