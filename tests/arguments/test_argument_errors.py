@@ -20,6 +20,12 @@ NO_OUT = {"joint_losses", "integrate", "difference", "normalize", "natural_ortho
 QUESTIONS: dict[str, dict[str, Any]] = {
     "forward_dynamics": {"q": Q, "v": V, "tau": V, "f_ext": np.zeros((3, 7, 6))},
     "inverse_dynamics": {"q": Q, "v": V, "a": V, "f_ext": np.zeros((3, 7, 6))},
+    "forward_dynamics_jvp": {"q": Q, "v": V, "tau": V, "dq": V, "dv": V, "dtau": V},
+    "forward_dynamics_vjp": {"q": Q, "v": V, "tau": V, "weight": V, "f_ext": np.zeros((3, 7, 6))},
+    "inverse_dynamics_jvp": {"q": Q, "v": V, "a": V, "dq": V, "dv": V, "da": V, "f_ext": np.zeros((3, 7, 6))},
+    "inverse_dynamics_vjp": {"q": Q, "v": V, "a": V, "weight": V},
+    "integrate_jvp": {"q": Q, "dv": V, "dq": V, "ddv": V},
+    "integrate_vjp": {"q": Q, "dv": V, "weight": V},
     "bias": {"q": Q, "v": V, "f_ext": np.zeros((3, 7, 6))},
     "placements": {"q": Q},
     "link_velocities": {"q": Q, "v": V},
