@@ -35,7 +35,9 @@ def merged(loops: Sequence[Loop], graph: Graph, at_base: AtBase) -> list[Loop]:
         else:
             joined = _joined(done[place][0], loop, graph, at_base)
             done[place] = joined, Uses(joined)
-    return _with_shared_memory([loop for loop, _ in done], graph, at_base)
+    loops = _with_shared_memory([loop for loop, _ in done], graph, at_base)
+    _drop_overwritten(loops)
+    return loops
 
 
 class Uses:
@@ -118,6 +120,20 @@ def _with_shared_memory(loops: list[Loop], graph: Graph, at_base: AtBase) -> lis
             for later in loops[number:]:
                 later.bodies = [body.with_values(substituted(body.values, instead)) for body in later.bodies]
     return loops
+
+
+def _drop_overwritten(loops: Sequence[Loop]) -> None:
+    """Take out what a link stores and stores anew in a later loop before anybody has read it."""
+    loops = [loop for loop in loops if loop.direction]  # what is stored at the base is none of theirs
+    uses = [Uses(loop) for loop in loops]
+    for number, loop in enumerate(loops):
+        for slot in uses[number].written_here - uses[number].written_at_parent - uses[number].read_at_parent:
+            after = next((j for j in range(number + 1, len(loops)) if slot in uses[j].read | uses[j].written), None)
+            if after is None or slot in uses[after].read | uses[after].written_at_parent:
+                continue
+            if all((SELF, slot) in body.stores for body in loops[after].bodies):
+                for body in loop.bodies:
+                    body.stores.pop((SELF, slot), None)
 
 
 def _identity(x: Operand | None) -> object:
