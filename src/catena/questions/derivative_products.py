@@ -100,6 +100,8 @@ class DerivativeProducts(Answering):
     too, where the law jumps: losses have the slope `robot.damping` in v.
     """
 
+    __slots__ = ()
+
     @question(_forward_jvp)
     def forward_dynamics_jvp(
         self,
