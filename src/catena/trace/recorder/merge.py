@@ -9,7 +9,7 @@ and so is memory that holds the same numbers.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from catena.trace.graph import LEAF, Expr, Graph, Operand, live
 from catena.trace.recorder.recording import CARRY, PARENT, SELF, Body, Loop, Slot
@@ -35,7 +35,9 @@ def merged(loops: Sequence[Loop], graph: Graph, at_base: AtBase) -> list[Loop]:
         else:
             joined = _joined(done[place][0], loop, graph, at_base)
             done[place] = joined, Uses(joined)
-    return _with_shared_memory([loop for loop, _ in done], graph, at_base)
+    loops = _with_shared_memory([loop for loop, _ in done], graph, at_base)
+    _drop_overwritten(loops)
+    return loops
 
 
 class Uses:
@@ -83,7 +85,7 @@ def _joined(first: Loop, second: Loop, graph: Graph, at_base: AtBase) -> Loop:
                 return graph._leaf(LEAF, (CARRY, slot))
             return stored.get(slot) if array == SELF else None
 
-        b = _replaced(b, instead)
+        b = b.with_values(substituted(b.values, instead))
         bodies.append(Body({**a.stores, **b.stores}, {**a.carried, **b.carried}))
     return Loop(first.direction, bodies, {**first.start, **second.start})
 
@@ -93,11 +95,6 @@ def _is_held(loop: Loop, slot: Slot, at_base: AtBase) -> bool:
     name, i = slot
     alike = all((SELF, slot) in body.stores and body.carried[slot] is body.stores[SELF, slot] for body in loop.bodies)
     return alike and i < len(at_base.get(name, ())) and at_base[name][i] is loop.start[slot]
-
-
-def _replaced(body: Body, instead: Callable[[Expr], Operand | None]) -> Body:
-    values = iter(substituted(body.values, instead))
-    return Body({key: next(values) for key in body.stores}, {slot: next(values) for slot in body.carried})
 
 
 def _with_shared_memory(loops: list[Loop], graph: Graph, at_base: AtBase) -> list[Loop]:
@@ -121,8 +118,22 @@ def _with_shared_memory(loops: list[Loop], graph: Graph, at_base: AtBase) -> lis
 
         if other:
             for later in loops[number:]:
-                later.bodies = [_replaced(body, instead) for body in later.bodies]
+                later.bodies = [body.with_values(substituted(body.values, instead)) for body in later.bodies]
     return loops
+
+
+def _drop_overwritten(loops: Sequence[Loop]) -> None:
+    """Take out what a link stores and stores anew in a later loop before anybody has read it."""
+    loops = [loop for loop in loops if loop.direction]  # what is stored at the base is none of theirs
+    uses = [Uses(loop) for loop in loops]
+    for number, loop in enumerate(loops):
+        for slot in uses[number].written_here - uses[number].written_at_parent - uses[number].read_at_parent:
+            after = next((j for j in range(number + 1, len(loops)) if slot in uses[j].read | uses[j].written), None)
+            if after is None or slot in uses[after].read | uses[after].written_at_parent:
+                continue
+            if all((SELF, slot) in body.stores for body in loops[after].bodies):
+                for body in loop.bodies:
+                    body.stores.pop((SELF, slot), None)
 
 
 def _identity(x: Operand | None) -> object:

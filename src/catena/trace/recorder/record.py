@@ -92,6 +92,8 @@ def _laid_out(links: RolledLinks, classes: list[LinkClass], epilogue: Body) -> R
         (name, i): x for name, values in links.base_values.items() for i, x in enumerate(values) if (name, i) in kept
     }
     slots = _places(kept, set(base), loads, loops)
+    if links.composed:
+        slots = _side_by_side(slots, loads, loops)
     operations = sum(len(live(body.values)) for loop in loops for body in loop.bodies) // len(classes)
     return Recording(classes, loops, slots, base, columns, epilogue, at_base, links.chain, operations)
 
@@ -129,6 +131,20 @@ def _places(kept: set[Slot], lasting: set[Slot], loads: set[Load], loops: Sequen
         if slot not in lasting:
             free.append((_free_from(slot, loads, loops), places[slot]))
     return places
+
+
+def _side_by_side(slots: dict[Slot, int], loads: set[Load], loops: Sequence[Loop]) -> dict[Slot, int]:
+    """The same places in another order: those that the same loops touch lie side by side, so that loops skip others."""
+    touched: dict[int, set[int]] = {place: set() for place in slots.values()}
+    for array, slot, number in loads:
+        if array != CARRY:
+            touched[slots[slot]].add(number)
+    for number, loop in enumerate(loops):
+        for array, slot in (key for body in loop.bodies for key in body.stores):
+            if array in (SELF, PARENT):
+                touched[slots[slot]].add(number)
+    order = sorted(touched, key=lambda place: (sorted(touched[place]), place))
+    return {slot: order.index(place) for slot, place in slots.items()}
 
 
 def _free_from(slot: Slot, loads: set[Load], loops: Sequence[Loop]) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -35,11 +36,14 @@ class Body:
         """All that is stored, then all that is carried on."""
         return [*self.stores.values(), *self.carried.values()]
 
-    def fused(self) -> Body:
-        """The same with multiply-adds."""
-        values = fuse(self.values)
+    def with_values(self, values: Sequence[Operand]) -> Body:
+        """The same with other values, in the order of `values`."""
         stores = dict(zip(self.stores, values, strict=False))
         return Body(stores, dict(zip(self.carried, values[len(stores) :], strict=True)))
+
+    def fused(self) -> Body:
+        """The same with multiply-adds."""
+        return self.with_values(fuse(self.values))
 
 
 @dataclass
