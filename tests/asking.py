@@ -98,12 +98,16 @@ class Asked(NamedTuple):
 
 def every_question(robot: catena.Robot, rng: np.random.Generator, batch: tuple[int, ...] = ()) -> Iterator[Asked]:
     """All questions of a robot and of its mass matrices, by random arguments with these leading dimensions."""
-    for name, declared in ROBOT.items():
+    for name, declared in _public(ROBOT):
         yield Asked(name, getattr(robot, name), _needed(robot, declared, rng, batch))
     for method in METHODS:
         M = robot.mass_matrix(robot.random_configuration(rng, batch), method=method)
-        for name, declared in MASS_MATRIX.items():
+        for name, declared in _public(MASS_MATRIX):
             yield Asked(f"{method} {name}", getattr(M, name), _needed(robot, declared, rng, batch))
+
+
+def _public(declared: dict[str, Declared]) -> list[tuple[str, Declared]]:
+    return [(name, question) for name, question in declared.items() if not name.startswith("_")]
 
 
 def _needed(

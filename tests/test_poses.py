@@ -47,5 +47,9 @@ def test_bad_poses() -> None:
         poses.log(np.eye(3))
     with pytest.raises(catena.ShapeError, match=r"pose\[1\] must have a rotation matrix"):
         poses.inverse(np.stack([np.eye(4), 2 * np.eye(4)]))
+    with pytest.raises(catena.ShapeError, match="do not broadcast together"):
+        poses.pose(np.stack([np.eye(3)] * 2), np.zeros((3, 3)))
+    with pytest.raises(catena.ShapeError, match="do not broadcast together"):
+        poses.relative(np.stack([np.eye(4)] * 2), np.stack([np.eye(4)] * 3))
     with pytest.raises(catena.ShapeError, match="twist"):
         poses.exp(np.zeros(5))

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from catena.arguments.arrays import Port, as_array
+from catena.arguments.arrays import Port, as_array, batch_shape
 from catena.arguments.poses import target_of
 from catena.model.lie import rotation_matrix
 
@@ -34,13 +34,9 @@ def pose(rotation: Any = None, position: npt.ArrayLike | None = None) -> Array:
     if rotation is None and position is None:
         return np.eye(4)
     turn, place = target_of((rotation, position), "pose", "(rotation, position)")
-    leading = np.broadcast_shapes(() if turn is None else turn.shape[:-2], () if place is None else place.shape[:-1])
-    made: Array = np.broadcast_to(np.eye(4), (*leading, 4, 4)).copy()
-    if turn is not None:
-        made[..., :3, :3] = turn
-    if place is not None:
-        made[..., :3, 3] = place
-    return made
+    parts = [np.eye(3) if turn is None else turn, np.zeros(3) if place is None else place]
+    batch_shape(parts, (Port("rotation", (3, 3)), Port("position", (3,))), "pose")
+    return _joined(*parts)
 
 
 def inverse(pose: npt.ArrayLike) -> Array:
@@ -53,6 +49,7 @@ def inverse(pose: npt.ArrayLike) -> Array:
 def relative(first: npt.ArrayLike, second: npt.ArrayLike) -> Array:
     """The second pose as it is seen from the first, (..., 4, 4): first⁻¹ second."""
     (R, p), (S, s) = _parts(first, "relative", "first"), _parts(second, "relative", "second")
+    batch_shape([p, s], (Port("first", (3,)), Port("second", (3,))), "relative")
     back = np.swapaxes(R, -1, -2)
     return _joined(back @ S, (back @ (s - p)[..., None])[..., 0])
 

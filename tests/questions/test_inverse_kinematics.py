@@ -124,6 +124,9 @@ def test_what_cannot_be_reached_is_said(arm: catena.Robot) -> None:
         (({"tool": np.eye(3)[:2, :2]},), r"targets\['tool'\] must be a pose \(\.\.\., 4, 4\)"),
         (({"tool": 2 * np.eye(4)},), "rotation matrix"),
         (({"tool": (None, None)},), "neither"),
+        (({"tool": [[1.0], [2.0, 3.0]]},), "rows differ in size"),
+        (({"tool": "there"},), "must hold real numbers"),
+        (({"tool": None},), "must hold real numbers"),
         (({"tool": np.eye(4)}, np.zeros(3)), r"q0 must have shape \(\.\.\., 7\)"),
         (({"tool": np.zeros((4, 3)), "elbow": np.zeros((5, 3))},), "do not broadcast"),
     ],
@@ -143,6 +146,10 @@ def test_bad_options(arm: catena.Robot) -> None:
         arm.inverse_kinematics(target, tolerance=0.0)
     with pytest.raises(catena.ShapeError, match="'elbow', which has no target"):
         arm.inverse_kinematics(target, weights={"elbow": 1.0})
+    with pytest.raises(catena.ShapeError, match="weights must be a mapping"):
+        arm.inverse_kinematics(target, weights=3.0)  # type: ignore[arg-type]
+    with pytest.raises(catena.UnsupportedError, match="up to 250 links; this one has 300"):
+        catena.rod_chain(300).inverse_kinematics({0: np.eye(4)})
     with pytest.raises(catena.ShapeError, match="must be a positive number"):
         arm.inverse_kinematics(target, weights={"tool": -1.0})
 

@@ -38,7 +38,7 @@ def target_of(value: Any, question: str, name: str) -> Target:
         if rotation is None and position is None:
             raise ShapeError(f"{question}: {name} must hold a rotation, a position or both, got neither")
         return Target(rotation, position)
-    array = np.asarray(value) if not isinstance(value, np.ndarray) else value
+    array = as_array(value, Port(name, ()), question)
     if array.shape[-2:] == (4, 4):
         pose = as_array(array, Port(name, (4, 4)), question)
         return Target(_checked(pose[..., :3, :3], question, name), pose[..., :3, 3])

@@ -14,10 +14,11 @@ from catena.algorithms import inverse_kinematics
 from catena.arguments.arrays import Port, as_array
 from catena.arguments.links import LinkLike, link_name
 from catena.arguments.poses import Target, target_of
-from catena.errors import CatenaError, ShapeError
+from catena.errors import CatenaError, ShapeError, UnsupportedError
 from catena.functions.frames import place_of
 from catena.functions.function import Function
 from catena.functions.question import Answering
+from catena.functions.store import UNROLLABLE
 from catena.later import reading_files
 
 if TYPE_CHECKING:
@@ -97,6 +98,10 @@ class InverseKinematics(Answering):
         robot = cast("Robot", self)
         if not isinstance(targets, Mapping) or not targets:
             raise ShapeError(f"{NAME}: targets must be a mapping such as {{'tool': pose}} with at least one target")
+        if weights is not None and not isinstance(weights, Mapping):
+            raise ShapeError(f"{NAME}: weights must be a mapping such as {{'tool': 10.0}}, not {weights!r}")
+        if robot.tree.n > UNROLLABLE:
+            raise UnsupportedError(f"{NAME} is for robots of up to {UNROLLABLE} links; this one has {robot.tree.n:,}")
         _check_options(restarts, tolerance)
         names = tuple(link_name(robot.tree, link) for link in targets)
         wanted = [target_of(x, NAME, f"targets[{name!r}]") for name, x in zip(names, targets.values(), strict=True)]
