@@ -12,6 +12,7 @@ from tests.peers.pinocchio_peer import Peer
 from tests.peers.test_pinocchio_dynamics import FILES, ROBOTS, run, state
 
 from catena.algorithms.regressor import REGRESSOR
+from catena.identification import base_parameters
 
 
 def columns(peer: Peer) -> np.ndarray:
@@ -44,3 +45,15 @@ def test_regressor_in_machine_code(base: str, kernel: str) -> None:
     theirs = pin.computeJointTorqueRegressor(peer.model, peer.model.createData(), peer.q(q), peer.v(v), peer.v(a))
     expected = peer.ours(theirs[:, columns(peer)].T).T
     assert relative(peer.robot.regressor(q, v, a, kernel=kernel), expected) < 1e-12
+
+
+@pytest.mark.parametrize("base", ["fixed", "floating"])
+def test_base_parameters_are_as_many_as_pinocchio_s_regressor_has_rank(base: str) -> None:
+    peer = Peer.load(ROBOTS / "ur_description" / "urdf" / "ur5_robot.urdf", base)
+    data, rows = peer.model.createData(), []
+    for seed in range(60):
+        q, v, a = state(peer.robot, seed)
+        rows.append(pin.computeJointTorqueRegressor(peer.model, data, peer.q(q), peer.v(v), peer.v(a)).copy())
+    lengths = np.linalg.norm(np.vstack(rows), axis=0)
+    rank = np.linalg.matrix_rank(np.vstack(rows) / np.where(lengths > 0, lengths, 1.0), tol=1e-8)
+    assert len(base_parameters(peer.robot, [])) == rank
