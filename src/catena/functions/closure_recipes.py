@@ -1,6 +1,6 @@
 """The same questions about constraints for many links: from what loops give for all links, with NumPy.
 
-The formulas are those of :mod:`catena.algorithms.closed_chains`, run on scalars that are arrays over the samples and
+The formulas are those of :mod:`catena.algorithms.closures`, run on scalars that are arrays over the samples and
 over all constraints of a kind at once.
 """
 
@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from catena.algorithms.closed_chains import NOTHING, Closed, Coupled
+from catena.algorithms.closed_chains import NOTHING
+from catena.algorithms.closures import Closed, Coupled
 from catena.algorithms.forward_dynamics import FD3
 from catena.algorithms.innovations import FACTOR, INVERSE_ROOT, SOLVE
 from catena.functions.frame_recipes import Carried
@@ -217,7 +218,7 @@ class ClosureRecipes:
 
 
 class _Side:
-    """The frames on one side, as :class:`~catena.algorithms.closed_chains.Held`, from arrays over all frames."""
+    """The frames on one side, as :class:`~catena.algorithms.closures.Held`, from arrays over all frames."""
 
     def __init__(self, R: Array, p: Array, V: Array | None, A: Array | None, J: Array | None, end: Array) -> None:
         R, p = R[..., end, :, :], p[..., end, :]

@@ -18,7 +18,8 @@ import numpy as np
 import numpy.typing as npt
 
 from catena.algorithms import closed_chains
-from catena.algorithms.closed_chains import Closed, Closure, Coupled, Held
+from catena.algorithms.closed_chains import Closure
+from catena.algorithms.closures import Closed, Coupled, Held
 from catena.algorithms.forward_dynamics import FD3
 from catena.algorithms.innovations import FACTOR, INVERSE_ROOT, SOLVE
 from catena.functions.closure_recipes import INDEPENDENT, ClosureRecipes, Pair, Terms
