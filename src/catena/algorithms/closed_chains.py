@@ -28,7 +28,7 @@ from catena.spatial.small import back
 from catena.sweeps import Field
 
 Closure = Callable[[Any, Field], Any]
-"""Gives a constraint at a configuration, from the links and q: a `Closed` or a `Coupled` of :mod:`catena.algorithms.closures`."""
+"""Gives a constraint at a configuration from the links and q: see :mod:`catena.algorithms.closures`."""
 
 
 def residual(links: Any, q: Field, *, closures: Sequence[Closure]) -> list[Scalar]:
