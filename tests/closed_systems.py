@@ -7,6 +7,7 @@ differences with 50 digits.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import cache
 from typing import Any
 
 import mpmath
@@ -54,9 +55,14 @@ def box() -> catena.Robot:
     return body.build(base="floating")
 
 
-def around(arms: int, kinds: Sequence[str], robot: catena.Robot | None = None) -> catena.System:
-    """Arms in a circle around one box that they hold in one way after the other."""
-    robot, names = robot or arm(), [f"arm{i}" for i in range(arms)]
+def around(arms: int, kinds: Sequence[str]) -> catena.System:
+    """Arms in a circle around one box that they hold in one way after the other; made, and compiled, once."""
+    return _around(arms, tuple(kinds))
+
+
+@cache
+def _around(arms: int, kinds: tuple[str, ...]) -> catena.System:
+    robot, names = arm(), [f"arm{i}" for i in range(arms)]
     angles = 2 * np.pi * np.arange(arms) / arms
     held = []
     for name, angle, kind in zip(names, angles, [kinds[i % len(kinds)] for i in range(arms)], strict=True):

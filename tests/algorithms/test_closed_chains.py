@@ -24,7 +24,23 @@ def test_two_arms_hold_a_box_in_every_way(kind: str, rng: np.random.Generator) -
 def test_three_arms_hold_a_box_each_in_its_own_way(rng: np.random.Generator) -> None:
     system = around(3, ["Weld", "SoftFinger", "PointWithFriction"])
     q, v, tau = state(system, rng)
-    assert relative(system.forward_dynamics(q, v, tau).a, exact(system, q, v, tau)) < 1e-10
+    expected = exact(system, q, v, tau)
+    for shape in ("unrolled", "rolled"):  # the second in the 6x6 form
+        assert relative(system.forward_dynamics(q, v, tau, kernel=shape).a, expected) < 1e-10
+
+
+def test_an_arm_that_is_singular_does_not_spoil_the_others(rng: np.random.Generator) -> None:
+    system = around(3, ["Weld"])
+    q, v, tau = system.random_configuration(rng, (4,)), *rng.standard_normal((2, 4, system.nv))
+    q[1, :6] = 0.0  # a stretched arm: fewer directions than its grasp holds
+    q[2, 6:12] = 1e-6
+    found = [system.forward_dynamics(q, v, tau, kernel=shape) for shape in ("unrolled", "rolled")]
+    assert relative(found[0].a, found[1].a) < 1e-9
+    J, bias, M = system.constraint_jacobian(q), system.constraint_bias(q, v), system.mass_matrix(q).dense()
+    for each in range(4):
+        K = np.block([[M[each], -J[each].T], [J[each], np.zeros((18, 18))]])
+        right = np.r_[tau[each] - system.forest.bias(q[each], v[each]), -bias[each]]
+        assert relative(found[1].a[each], np.linalg.lstsq(K, right, rcond=1e-14)[0][: system.nv]) < 1e-8
 
 
 def test_ten_arms_hold_a_box_in_all_ways(rng: np.random.Generator) -> None:
@@ -50,10 +66,10 @@ def test_forces_on_the_open_trees_do_what_constraints_do(kind: str, rng: np.rand
 
 
 def test_redundant_constraints_give_the_same_motion_and_the_least_forces(rng: np.random.Generator) -> None:
-    once = around(2, ["Weld"])
+    once = around(2, ["Ball"])
     first = once.constraints[0]
     again = [
-        catena.Weld(
+        catena.Ball(
             first.sides[0].frame,
             "box",
             second_position=first.sides[1].position,
@@ -71,7 +87,7 @@ def test_redundant_constraints_give_the_same_motion_and_the_least_forces(rng: np
         assert relative(forces[[0, 2, 3]], np.repeat(single[:1] / 3, 3, axis=0)) < 1e-7
     found = system.redundancy(q)
     assert found.groups == ((first.name, "again", "and again"),)
-    assert (found.rank, found.rows, found.freedom) == (12, 24, once.nv - 12)
+    assert (found.rank, found.rows, found.freedom) == (6, 12, once.nv - 6)
 
 
 def test_a_rigid_system_does_not_move(rng: np.random.Generator) -> None:
@@ -109,7 +125,7 @@ def test_loops_inside_one_tree_and_couplings(rng: np.random.Generator) -> None:
 
     def closed(kind: type, first: str, second: str, **more):  # as the two frames are at q
         (R, p), (S, r) = placed[first], placed[second]
-        return kind(first, second, R.T @ (r - p), R.T @ S, **more)
+        return kind(first, second, position=R.T @ (r - p), rotation=R.T @ S, **more)
 
     held = [closed(catena.Ball, names[3], names[7]), closed(catena.Universal, names[2], names[8])]
     system = catena.System([tree], constraints=[*held, catena.Coupling({turning[0]: 1.0, turning[1]: (-2.0, 0.3)})])

@@ -23,6 +23,23 @@ CLOSED += [file for file in FILES if "<equality" in file.read_text(encoding="utf
 HELD = (mujoco.mjtEq.mjEQ_CONNECT, mujoco.mjtEq.mjEQ_WELD, mujoco.mjtEq.mjEQ_JOINT)
 
 
+MIXED = """<mujoco><default><geom type="capsule" size="0.05 0.1"/></default><worldbody>
+  <body name="a" pos="0 0 1"><joint type="ball"/><geom pos="0.1 0 0"/>
+    <body name="b" pos="0.3 0 0"><joint axis="0 1 0" pos="0.02 0 0.01" ref="20"/><geom pos="0 0 0.1"/></body></body>
+  <body name="c" pos="0.5 0.2 1"><freejoint/><geom pos="0 0.05 0"/></body>
+  <body name="d" pos="0 1 0"><joint name="slide" type="slide" axis="0 0 1" ref="0.1"/><geom/></body>
+  <body name="e" pos="1 1 0"><joint name="turn" axis="1 0 0" ref="-30"/><geom pos="0 0.1 0"/></body>
+  <body name="f" pos="0 1.3 0"><freejoint/><geom/></body></worldbody>
+  <tendon><fixed name="cord"><joint joint="slide" coef="1"/></fixed></tendon>
+  <equality>
+    <weld body1="b" body2="c" relpose="0.1 0.2 0.3 1 0.2 0.1 -0.3" anchor="0.05 0 0.1"/>
+    <joint joint1="slide" joint2="turn" polycoef="0.1 0.5 0.2 0.05 0"/>
+    <connect body1="d" body2="f" anchor="0.1 0.1 0"/>
+    <connect body1="f" body2="e" anchor="0 0 0" active="false"/>
+    <tendon tendon1="cord"/>
+  </equality></mujoco>"""
+
+
 class Twin:
     """A closed mechanism here and in MuJoCo."""
 
@@ -96,3 +113,18 @@ def test_every_closed_mechanism_agrees(file: Path, rng: np.random.Generator) -> 
     a = system.forward_dynamics(q, v, tau).a
     assert np.abs(J @ v).max() < 1e-9 * max(1.0, np.abs(v).max())
     assert np.abs(a - expected).max() < 1e-9 * max(1.0, np.abs(expected).max())
+
+
+def test_every_kind_of_equality(tmp_path: Path, rng: np.random.Generator) -> None:
+    file = tmp_path / "mixed.xml"
+    file.write_text(MIXED)
+    with pytest.warns(catena.ModelWarning) as caught:
+        system = catena.System.load(file)
+    said = " ".join(str(warning.message) for warning in caught)
+    assert "1 equalities that are not active" in said
+    assert "1 equalities of tendons" in said
+    assert "equality constraints" not in said
+    assert [type(c).__name__ for c in system.constraints] == ["Weld", "Coupling", "Ball"]
+    with pytest.warns(catena.ModelWarning, match="5 equality constraints"):
+        catena.load(file)
+    test_every_closed_mechanism_agrees(file, rng)

@@ -125,6 +125,7 @@ def test_samples_that_are_no_numbers_spoil_no_others(grasp: catena.System, rng: 
 
 
 def test_single_precision_tells_redundant_constraints_too(rng: np.random.Generator) -> None:
+    pytest.importorskip("mujoco")
     bar = catena.System.load(catena.robots.path("four_bar"))
     q = bar.close([-1.0, 0.3, -1.2])
     v = bar.project_velocity(q, rng.standard_normal(3))

@@ -1,74 +1,118 @@
 """The same questions about constraints for many links: from what loops give for all links, with NumPy.
 
-The formulas are those of :mod:`catena.algorithms.closed_chains`, run on scalars that are arrays over the samples.
+The formulas are those of :mod:`catena.algorithms.closures`, run on scalars that are arrays over the samples and
+over all constraints of a kind at once.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import accumulate
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from catena.algorithms.closed_chains import NOTHING, Closed, Coupled, exerted
+from catena.algorithms.closed_chains import NOTHING
+from catena.algorithms.closures import Closed, Coupled
 from catena.algorithms.forward_dynamics import FD3
 from catena.algorithms.innovations import FACTOR, INVERSE_ROOT, SOLVE
 from catena.functions.frame_recipes import Carried
+from catena.functions.grasp_recipe import Grasps
 from catena.functions.recipes import Ask, columns, parts
-from catena.model.constraints import Constraint
+from catena.model.constraints import Constraint, Distance
 from catena.model.tree import Frame
-from catena.spatial import Force, Mat3, Motion, Transform, Vec3
+from catena.spatial import Force, Mat3, Motion, Transform, Turn, Vec3
 from catena.spatial.pose import Pose
 
 Array = npt.NDArray[Any]
 
-Pair = tuple[Constraint, tuple[Frame, Frame], Transform]
-"""A constraint, the frames on its two sides, and where the second of them is in the frame that the user knows."""
+INDEPENDENT = 1e-7
+"""Rows that the others leave less of than this, relative to their size, are left to singular values."""
+
+Pair = tuple[Constraint, tuple[Frame, Frame]]
+"""A constraint and the frames on its two sides."""
 
 Terms = tuple[dict[int, tuple[float, ...]], float]
 """The polynomials of a coupling, by the number of the joint, and its offset."""
+
+
+class Kind:
+    """Constraints of one kind, c of them: what they hold, where their rows are, and their frames.
+
+    `rule` stands for all of them. Their rows, (c, holds), are numbered through all constraints of the system, as are
+    the constraints themselves. `ends` are the two frames of each, numbered through all frames.
+    """
+
+    def __init__(self, rule: Constraint, members: Sequence[tuple[int, int, int, Pair]]) -> None:
+        self.rule = rule
+        self.numbers = np.array([number for number, _, _, _ in members])
+        self.rows = np.array([start for _, start, _, _ in members])[:, None] + np.arange(rule.holds)
+        self.ends = np.array([first for _, _, first, _ in members])[:, None] + np.arange(2)
+        sides = [pair[0].sides[1] for _, _, _, pair in members]
+        turn, shift = np.array([side.rotation for side in sides]), np.array([side.position for side in sides])
+        self.held = transform(turn, shift)
 
 
 class ClosureRecipes:
     """Constraints of a system, each a :data:`Pair` or :data:`Terms`. The methods are recipes."""
 
     def __init__(self, constraints: Sequence[Pair | Terms]) -> None:
-        self._constraints = constraints
-        frames = [frame for each in constraints if len(each) == 3 for frame in each[1]]
-        self._carried = Carried(frames, "link")
+        holds = [1 if isinstance(each[0], dict) else each[0].holds for each in constraints]
+        starts = [0, *accumulate(holds)]
+        self.count, self.size = len(constraints), starts[-1]
+        self.couplings: list[tuple[int, int, Terms]] = []
+        self.frames: list[Frame] = []
+        kinds: dict[Any, list[tuple[int, int, int, Pair]]] = {}
+        for number, (each, start) in enumerate(zip(constraints, starts, strict=False)):
+            if isinstance(each[0], dict):
+                self.couplings.append((number, start, each))
+                continue
+            key = type(each[0]), each[0].distance if isinstance(each[0], Distance) else None
+            kinds.setdefault(key, []).append((number, start, len(self.frames), each))
+            self.frames += each[1]
+        self.kinds = [Kind(members[0][3][0], members) for members in kinds.values()]
+        self._carried = Carried(self.frames, "link")
 
     def residual(self, ask: Ask, q: Array) -> Array:
         """(..., k)."""
-        return self._flat(ask, q, [each.residual for each in self._closed(ask, q)])
-
-    def jacobian(self, ask: Ask, q: Array) -> Array:
-        """(..., k, nv)."""
-        J = self._carried.jacobian(ask, q)
-        J = J.reshape(*J.shape[:-2], -1, 6, ask.tree.nv)
-        rows: list[Array] = []
-        for each in self._closed(ask, q, J=J):
-            found = each.rows()
-            rows += [_stacked(row, q) if isinstance(each, Coupled) else row[0] for row in found]
-        return np.stack(np.broadcast_arrays(*rows), axis=-2) if rows else np.zeros((*q.shape[:-1], 0, ask.tree.nv))
+        return self._gathered(q, [each.residual for each in self.closed(ask, q)], self._coupled(ask, q, "residual"))
 
     def rates(self, ask: Ask, q: Array, v: Array) -> Array:
         """(..., k)."""
         V = self._carried.jacobian_times(ask, q, v)
-        return self._flat(ask, q, [each.rates(_Speeds(v)) for each in self._closed(ask, q, V=V)])
+        closed = self.closed(ask, q, V=V)
+        return self._gathered(q + 0 * v[..., :1], [e.rates(None) for e in closed], self._coupled(ask, q, "rates", v))  # type: ignore[arg-type]
 
     def bias(self, ask: Ask, q: Array, v: Array) -> Array:
         """(..., k)."""
         V, A = self._carried.jacobian_times(ask, q, v), self._carried.jacobian_dot_times(ask, q, v)
-        return self._flat(ask, q, [each.bias(_Speeds(v)) for each in self._closed(ask, q, V=V, A=A)])
+        closed = self.closed(ask, q, V=V, A=A)
+        return self._gathered(q + 0 * v[..., :1], [e.bias(None) for e in closed], self._coupled(ask, q, "bias", v))  # type: ignore[arg-type]
+
+    def jacobian(self, ask: Ask, q: Array) -> Array:
+        """(..., k, nv)."""
+        each = self._carried.jacobian(ask, q)
+        each = each.reshape(*each.shape[:-2], -1, 6, ask.tree.nv)
+        J = np.zeros((*q.shape[:-1], self.size, ask.tree.nv))
+        for kind, closed in zip(self.kinds, self.closed(ask, q, J=each), strict=True):
+            for i, (row,) in enumerate(closed.rows()):
+                J[..., kind.rows[:, i], :] = row
+        for (_, start, _), coupled in zip(self.couplings, self._joined(ask, q), strict=True):
+            for k, slope, _ in coupled.slopes:
+                J[..., start, k.v_start] = slope
+        return J
 
     def forces(self, ask: Ask, q: Array, lam: Array) -> Array:
         """(..., constraints, 6)."""
-        found = exerted(self._closed(ask, q), parts(lam))
-        if not found:
-            return np.zeros((*q.shape[:-1], 0, 6))
-        batch = np.broadcast_shapes(q.shape[:-1], lam.shape[:-1])
-        return np.stack([_stacked(row, np.zeros((*batch, 1))) for row in found], axis=-2)
+        found = np.zeros((*np.broadcast_shapes(q.shape[:-1], lam.shape[:-1]), self.count, 6))
+        for kind, closed in zip(self.kinds, self.closed(ask, q), strict=True):
+            exerted = closed.exerted([lam[..., kind.rows[:, i]] for i in range(kind.rows.shape[1])])
+            for i, x in enumerate(exerted):
+                found[..., kind.numbers, i] = x
+        for number, start, _ in self.couplings:
+            found[..., number, 0] = lam[..., start]
+        return found
 
     def white_jacobian(self, ask: Ask, q: Array) -> Array:
         """B = D^−½ U⁻¹ Jᵀ, (..., nv, k), by the whole of U⁻ᵀ D^−½."""
@@ -83,71 +127,119 @@ class ClosureRecipes:
         wanted = -self.bias(ask, q, v)
         if gains is not None:
             wanted = wanted - gains[..., :1] * self.residual(ask, q) - gains[..., 1:] * self.rates(ask, q, v)
-        return self._solved(ask, q, free, wanted)
+        return self.solved(ask, q, free, wanted)
 
     def response(self, ask: Ask, q: Array, x: Array, wanted: Array) -> tuple[Array, Array, Array]:
         """The same for given generalised forces and rates."""
-        return self._solved(ask, q, ask(SOLVE, q, *ask(FACTOR, q), x), wanted)
+        return self.solved(ask, q, ask(SOLVE, q, *ask(FACTOR, q), x), wanted)
 
-    def _solved(self, ask: Ask, q: Array, free: Array, wanted: Array) -> tuple[Array, Array, Array]:
+    def solved(self, ask: Ask, q: Array, free: Array, wanted: Array) -> tuple[Array, Array, Array]:
+        """Accelerations, forces and how independent the constraints are: in the 6x6 form where that is possible."""
+        shape = np.broadcast_shapes(q.shape[:-1], free.shape[:-1], wanted.shape[:-1])
+        q, free, wanted = (np.broadcast_to(x, (*shape, x.shape[-1])) for x in (q, free, wanted))
+        grasps = self._grasps(ask)
+        if grasps is None:
+            a, lam, independence = self._together(ask, q, free, wanted)
+        else:
+            a, lam, right = grasps.solved(ask, q, free, wanted, *self._on_links(ask, q, grasps.first), inverses)
+            independence = np.ones((*right.shape, 1))
+            if not right.all():  # where an arm is singular, the system may yet not be
+                a[~right], lam[~right], independence[~right] = self._together(
+                    ask, q[~right], free[~right], wanted[~right]
+                )
+        return a, self.forces(ask, q, lam), independence
+
+    def _grasps(self, ask: Ask) -> Grasps | None:
+        def found() -> Grasps | None:
+            rows = np.zeros((self.size, 2), dtype=int)
+            for kind in self.kinds:
+                rows[kind.rows] = kind.ends[:, None, :]
+            return None if self.couplings else Grasps.of(ask.tree, rows, self.frames)
+
+        return ask.tree.once(("grasps", self), found)
+
+    def _on_links(self, ask: Ask, q: Array, first: Array) -> tuple[Array, Array]:
+        """The wrenches of unit multipliers on the links of both sides, (..., k, 6): the arm's, and the object's."""
+        found = np.zeros((2, *q.shape[:-1], self.size, 6))
+        for kind, closed in zip(self.kinds, self.closed(ask, q), strict=True):
+            for i, pair in enumerate(closed.wrenches):
+                for side, (at, f) in enumerate(zip(self._places(kind), pair, strict=True)):
+                    for j, x in enumerate((at @ f).components):
+                        found[side][..., kind.rows[:, i], j] = x
+        on_first, on_second = found
+        arm = first[:, None]
+        return np.where(arm, on_first, on_second), np.where(arm, on_second, on_first)
+
+    def _places(self, kind: Kind) -> list[Transform]:
+        """From the links to the frames on both sides."""
+        every = [[self.frames[i] for i in end] for end in kind.ends.T]
+        return [transform(np.array([f.rotation for f in x]), np.array([f.position for f in x])) for x in every]
+
+    def _together(self, ask: Ask, q: Array, free: Array, wanted: Array) -> tuple[Array, Array, Array]:
         """The contact system (J M⁻¹Jᵀ) λ = wanted − J a, twice: the second time for what rounding has left."""
         J, factors = self.jacobian(ask, q), ask(FACTOR, q)
         wide = [q[..., None, :], *[f[..., None, :, :] for f in factors]]
         Y = ask(SOLVE, *wide, J)  # rows of J M⁻¹
-        Omega = J @ np.swapaxes(Y, -1, -2)
-        squares = np.diagonal(Omega, axis1=-2, axis2=-1)
-        counts = squares > NOTHING * squares.max(axis=-1, keepdims=True, initial=0.0)
-        size = np.where(counts, 1.0 / np.sqrt(np.where(counts, squares, 1.0)), 0.0)
-        scaled = Omega * size[..., None, :] * size[..., :, None] + np.eye(size.shape[-1]) * ~counts[..., None, :]
-        good = np.isfinite(scaled).all(axis=(-1, -2), keepdims=True)
-        w, E = np.linalg.eigh(np.where(good, scaled, 0.0))
-        inverse = 1.0 / np.maximum(w, 1e-300)
+        inverse, independence = inverses(J @ np.swapaxes(Y, -1, -2))
         a, lam = free, np.zeros_like(wanted)
         for _ in range(2):
-            short = size * (wanted - _times(J, a))
-            more = size * _times(E, inverse * _times(np.swapaxes(E, -1, -2), short))
-            lam, a = lam + more, a + _times(np.swapaxes(Y, -1, -2), more)
-        independence = w[..., :1] if w.shape[-1] else np.ones((*q.shape[:-1], 1))
-        return a, self.forces(ask, q, lam), independence
+            more = times(inverse, wanted - times(J, a))
+            lam, a = lam + more, a + times(np.swapaxes(Y, -1, -2), more)
+        return a, lam, independence
 
-    def _closed(
+    def closed(
         self, ask: Ask, q: Array, V: Array | None = None, A: Array | None = None, J: Array | None = None
-    ) -> list[Any]:
-        R, p = self._carried.placements(ask, q)
-        found: list[Any] = []
-        i = 0
-        for each in self._constraints:
-            if len(each) == 2:
-                found.append(Coupled(each[0], each[1], _Joints(ask.tree), _Coordinates(ask.tree, q)))
-                continue
-            sides = [_Side(R[..., j, :, :], p[..., j, :], _at(V, j), _at(A, j), J, j) for j in (i, i + 1)]
-            found.append(Closed(each[0], sides, each[2]))
-            i += 2
-        return found
+    ) -> list[Closed]:
+        """The constraints of each kind, with scalars (..., c)."""
+        R, p = self._carried.placements(ask, q) if self.kinds else (q, q)
+        V, A = (None if x is None else x.reshape(*x.shape[:-1], -1, 6) for x in (V, A))
+        return [Closed(kind.rule, [_Side(R, p, V, A, J, end) for end in kind.ends.T], kind.held) for kind in self.kinds]
 
-    def _flat(self, ask: Ask, q: Array, numbers: Sequence[Sequence[Any]]) -> Array:
-        every = [x for each in numbers for x in each]
-        return _stacked(every, q) if every else np.zeros((*q.shape[:-1], 0))
+    def _joined(self, ask: Ask, q: Array) -> list[Coupled]:
+        joints, coordinates = _Joints(ask.tree), _Numbers(q, ask.tree.q_start)
+        return [Coupled(*terms, joints, coordinates) for _, _, terms in self.couplings]
+
+    def _coupled(self, ask: Ask, q: Array, what: str, v: Array | None = None) -> list[Any]:
+        """One number for each coupling."""
+        found = self._joined(ask, q)
+        if v is None:
+            return [getattr(each, what)[0] for each in found]
+        return [getattr(each, what)(_Numbers(v, ask.tree.v_start))[0] for each in found]
+
+    def _gathered(self, like: Array, closed: Sequence[Sequence[Any]], coupled: Sequence[Any]) -> Array:
+        """The rows of all constraints together, from scalars of each kind and of each coupling."""
+        found = np.zeros((*like.shape[:-1], self.size))
+        for kind, scalars in zip(self.kinds, closed, strict=True):
+            for i, x in enumerate(scalars):
+                found[..., kind.rows[:, i]] = x
+        for (_, start, _), x in zip(self.couplings, coupled, strict=True):
+            found[..., start] = x
+        return found
 
 
 class _Side:
-    """The frame on one side, as :class:`~catena.algorithms.closed_chains.Held`, from arrays."""
+    """The frames on one side, as :class:`~catena.algorithms.closures.Held`, from arrays over all frames."""
 
-    def __init__(self, R: Array, p: Array, V: Array | None, A: Array | None, J: Array | None, number: int) -> None:
+    def __init__(self, R: Array, p: Array, V: Array | None, A: Array | None, J: Array | None, end: Array) -> None:
+        R, p = R[..., end, :, :], p[..., end, :]
         self.pose = Pose(Mat3(*[R[..., i, j] for i in range(3) for j in range(3)]), Vec3(*parts(p)))
-        self._V, self._A, self._J, self._number = V, A, J, number
+        self._V, self._A, self._J, self._end = V, A, J, end
 
     def velocity(self, v: Any) -> Motion:
-        return Motion.of(parts(self._V))  # type: ignore[arg-type]
+        return Motion.of(parts(self._V[..., self._end, :]))  # type: ignore[index]
 
     def bias(self, v: Any) -> Motion:
-        return Motion.of(parts(self._A))  # type: ignore[arg-type]
+        return Motion.of(parts(self._A[..., self._end, :]))  # type: ignore[index]
 
     def rows(self, wrenches: Sequence[Force]) -> list[list[Any]]:
-        J = self._J[..., self._number, :, :]  # type: ignore[index]
-        return [
-            [sum((np.asarray(x)[..., None] * J[..., i, :] for i, x in enumerate(f.components)), 0.0)] for f in wrenches
-        ]
+        J = self._J[..., self._end, :, :]  # type: ignore[index]
+        parts_of = [[np.asarray(x)[..., None] * J[..., i, :] for i, x in enumerate(f.components)] for f in wrenches]
+        return [[sum(part, np.zeros(()))] for part in parts_of]
+
+
+class _Joint:
+    def __init__(self, index: int, v_start: int) -> None:
+        self.index, self.v_start = index, v_start
 
 
 class _Joints:
@@ -160,41 +252,39 @@ class _Joints:
         return (_Joint(i, int(start)) for i, start in enumerate(self._tree.v_start[:-1]))
 
 
-class _Joint:
-    def __init__(self, index: int, v_start: int) -> None:
-        self.index, self.v_start = index, v_start
+class _Numbers:
+    """Coordinates or speeds by joint."""
 
-
-class _Coordinates:
-    """Coordinates by joint."""
-
-    def __init__(self, tree: Any, q: Array) -> None:
-        self._start, self._q = tree.q_start, q
+    def __init__(self, numbers: Array, start: Array) -> None:
+        self._numbers, self._start = numbers, start
 
     def __getitem__(self, k: _Joint) -> list[Array]:
-        return [self._q[..., int(self._start[k.index])]]
+        return [self._numbers[..., int(self._start[k.index])]]
 
 
-class _Speeds:
-    """Speeds by joint."""
-
-    def __init__(self, v: Array) -> None:
-        self._v = v
-
-    def __getitem__(self, k: _Joint) -> list[Array]:
-        return [self._v[..., k.v_start]]
+def transform(turn: Array, shift: Array) -> Transform:
+    """The transform to frames with rotations (c, 3, 3) and positions (c, 3), over scalars (c,)."""
+    R = Mat3(*[turn[:, i, j] for i in range(3) for j in range(3)])
+    return Transform.shift(Vec3(*parts(shift))).then(Transform.of(Turn(R)))
 
 
-def _at(motions: Array | None, number: int) -> Array | None:
-    return None if motions is None else motions[..., 6 * number : 6 * number + 6]
+def inverses(S: Array) -> tuple[Array, Array]:
+    """The inverses of symmetric matrices (..., k, k), and the least eigenvalue (..., 1) with a diagonal of ones.
+
+    Rows that are zero but for rounding have none of both: the inverse is zero there.
+    """
+    squares = np.diagonal(S, axis1=-2, axis2=-1)
+    counts = squares > NOTHING * squares.max(axis=-1, keepdims=True, initial=0.0)
+    size = np.where(counts, 1.0 / np.sqrt(np.where(counts, squares, 1.0)), 0.0)
+    scaled = S * size[..., None, :] * size[..., :, None] + np.eye(S.shape[-1]) * ~counts[..., None, :]
+    good = np.isfinite(scaled).all(axis=(-1, -2), keepdims=True)
+    w, E = np.linalg.eigh(np.where(good, scaled, 0.0))
+    E = size[..., :, None] * E
+    least = w[..., :1] if w.shape[-1] else np.ones((*S.shape[:-2], 1))
+    return (E / np.maximum(w, 1e-16)[..., None, :]) @ np.swapaxes(E, -1, -2), least
 
 
-def _stacked(scalars: Sequence[Any], like: Array) -> Array:
-    """Scalars as one array along a new last dimension, over the leading dimensions of `like` at least."""
-    batch = np.zeros(like.shape[:-1], like.dtype)
-    return np.stack(np.broadcast_arrays(*[x + batch for x in scalars]), axis=-1)
-
-
-def _times(A: Array, x: Array) -> Array:
+def times(A: Array, x: Array) -> Array:
+    """Matrices times vectors."""
     found: Array = (A @ x[..., None])[..., 0]
     return found

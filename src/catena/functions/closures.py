@@ -18,10 +18,11 @@ import numpy as np
 import numpy.typing as npt
 
 from catena.algorithms import closed_chains
-from catena.algorithms.closed_chains import Closed, Closure, Coupled, Held
+from catena.algorithms.closed_chains import Closure
+from catena.algorithms.closures import Closed, Coupled, Held
 from catena.algorithms.forward_dynamics import FD3
 from catena.algorithms.innovations import FACTOR, INVERSE_ROOT, SOLVE
-from catena.functions.closure_recipes import ClosureRecipes, Pair, Terms
+from catena.functions.closure_recipes import INDEPENDENT, ClosureRecipes, Pair, Terms
 from catena.functions.frames import place_of, transform_of
 from catena.functions.function import Function, by_recipe
 from catena.functions.recipes import Ask
@@ -30,9 +31,6 @@ from catena.model.merge import compose
 from catena.model.tree import Frame
 
 Array = npt.NDArray[Any]
-
-INDEPENDENT = 1e-7
-"""Rows that the others leave less of than this, relative to their size, are left to singular values."""
 
 RANK = 1e-10
 """Singular values of B below this, relative to the largest, count as zero."""
@@ -179,13 +177,14 @@ def _described(constraint: AnyConstraint, frame: Callable[[str], Frame], joint: 
     for side in constraint.sides:
         at = frame(side.frame)
         frames.append(Frame(at.link, *compose((at.rotation, at.position), side[1:])))
-    return constraint, (frames[0], frames[1]), transform_of(*constraint.sides[1][1:])
+    return constraint, (frames[0], frames[1])
 
 
 def _closure(described: Pair | Terms) -> Closure:
     """A constraint as the algorithms take it."""
-    if len(described) == 2:
+    if isinstance(described[0], dict):
         return partial(Coupled, *described)
-    constraint, frames, held = described
+    constraint, frames = described
+    held = transform_of(*constraint.sides[1][1:])
     places = [place_of(frame, "link") for frame in frames]
     return lambda links, q: Closed(constraint, [Held(place, links, q) for place in places], held)

@@ -182,7 +182,7 @@ def test_text_bytes_and_paths_give_the_same_robot(tmp_path: Path) -> None:
 def test_own_robots_are_flawless(name: str) -> None:
     if robots.path(name).suffix == ".xml":
         pytest.importorskip("mujoco")
-    assert catena.load(robots.path(name)).warnings == ()
+    assert catena.System.load(robots.path(name)).warnings == ()
 
 
 def test_unknown_own_robot() -> None:
