@@ -25,7 +25,7 @@ def test_modes_of_a_cantilever_in_both_planes(GJ: float | None) -> None:
     unit = np.sqrt(3.0 / (0.5 * 2.0**4))
     modes = np.array([3.5160, 22.0345, 61.6972])
     expected = np.sort(np.concatenate([modes * unit, 2 * modes * unit]))
-    assert np.allclose(frequencies(rod, 6)[:4], expected[:4], rtol=0.01)
+    assert np.allclose(frequencies(rod, 6)[:5], expected[:5], rtol=0.01)
 
 
 def test_sag_under_its_own_weight() -> None:
