@@ -32,7 +32,7 @@ NEEDS_MASS = {
     "momentum",
     "centroidal_momentum_matrix",
 }
-NEEDS_MOTION = {"operational_inertia", "operational_mobility", "dynamically_consistent_inverse"}
+NEEDS_MOTION = {"operational_dynamics", "operational_inertia", "operational_mobility", "dynamically_consistent_inverse"}
 
 
 @pytest.fixture(params=STILL)

@@ -157,3 +157,24 @@ def test_refusals() -> None:
         rotations.euler_jacobian("ZZX", [0, 0, 0])
     with pytest.raises(ShapeError, match="4 numbers"):
         rotations.quaternion_jacobian([0, 0, 0])
+
+
+@pytest.mark.parametrize("size", [3, 6])
+def test_exponentials_and_logarithms(size, rng) -> None:
+    """exp is the matrix exponential of hat, log its inverse, vee that of hat; near zero too."""
+    x = 0.8 * rng.standard_normal((4, 2, size))
+    x[0, 0], x[1, 0] = 0.0, 1e-9 * x[1, 0]
+    matrices = rotations.hat(x)
+    assert np.array_equal(rotations.vee(matrices), x)
+    assert np.abs(rotations.exp(x) - expm(matrices)).max() < 1e-14
+    assert np.abs(rotations.log(rotations.exp(x)) - x).max() < 1e-14
+    with pytest.raises(ShapeError):
+        rotations.hat(np.zeros(4))
+    for f in (rotations.vee, rotations.log):
+        with pytest.raises(ShapeError):
+            f(np.zeros((2, 2)))
+
+
+def test_the_basis_of_rotations(rng) -> None:
+    w = rng.standard_normal(3)
+    assert np.einsum("i,ijk->jk", w, rotations.E) == pytest.approx(skew(w))

@@ -12,11 +12,11 @@ import numpy.typing as npt
 
 from catena.errors import ModelError
 from catena.model import cable as cables
-from catena.model import chains, dh
+from catena.model import chains, dh, polymers
 from catena.model import random_tree as random_trees
 from catena.model.assemble import assemble
 from catena.model.axes import direction
-from catena.model.lie import quaternion_normalized, rotation_matrix, turn_about
+from catena.model.lie import rotation_from
 from catena.model.parts import JointPart, LinkPart
 from catena.model.tree import Tree
 from catena.robot import Robot
@@ -136,7 +136,7 @@ class Builder:
                 if axis in axes:
                     axes[axis] = direction(axes[axis])
             if "rotation" in details:
-                details = {**details, "rotation": _rotation(details["rotation"])}
+                details = {**details, "rotation": rotation_from(details["rotation"])}
         except ModelError as error:
             raise ModelError(f"joint {name!r}: {error}", joint=name) from None
         self._joints.append(JointPart(name, joint_type, parent, child, **details, **axes))
@@ -159,21 +159,6 @@ def _inertia(inertia: npt.ArrayLike | None) -> Any:
     return numbers
 
 
-def _rotation(rotation: npt.ArrayLike) -> Any:
-    try:
-        numbers = np.array(rotation, dtype=float)
-    except (TypeError, ValueError):
-        return rotation
-    if numbers.shape == (3,):
-        roll, pitch, yaw = numbers
-        return turn_about("z", yaw) @ turn_about("y", pitch) @ turn_about("x", roll)
-    if numbers.shape == (4,):
-        if not numbers.any() or not np.isfinite(numbers).all():
-            raise ModelError(f"rotation: expected a quaternion x, y, z, w that is not zero, found {rotation!r}")
-        return rotation_matrix(quaternion_normalized(numbers))
-    return numbers
-
-
 def _robot(make: Callable[P, Tree]) -> Callable[P, Robot]:
     """`make` with a Robot for a result; `help` and `inspect.signature` say so too."""
 
@@ -189,7 +174,7 @@ def _robot(make: Callable[P, Tree]) -> Callable[P, Robot]:
 
 planar_chain = _robot(chains.planar_chain)
 rod_chain = _robot(chains.rod_chain)
-point_mass_chain = _robot(chains.point_mass_chain)
+point_mass_chain = _robot(polymers.point_mass_chain)
 from_dh = _robot(dh.from_dh)
 random_tree = _robot(random_trees.random_tree)
 cable = _robot(cables.cable)

@@ -15,8 +15,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 from scipy.linalg import expm
+from scipy.spatial.transform import Rotation
 
+from catena.arguments.arrays import as_floats
 from catena.errors import ShapeError, UnsupportedError
+from catena.model.lie import rotation_matrix
 from catena.scalars import Scalar
 from catena.spatial import Mat3, Vec3
 from catena.spatial.quaternion import pose_exp
@@ -26,8 +29,70 @@ from catena.trace.interpret import values
 
 Array = npt.NDArray[Any]
 
+E = np.cross(np.eye(3)[:, None, :], -np.eye(3)) + 0.0
+"""The basis E_1, E_2, E_3 of so(3): Ẽ_i = hat(e_i), (3, 3, 3)."""
+
 EULER = tuple(a + b + c for a in "XYZ" for b in "XYZ" for c in "XYZ" if a != b and b != c)
 """The twelve Euler conventions: turns about the body's own axes, one after the other."""
+
+
+def hat(v: npt.ArrayLike) -> Array:
+    """The matrix of a vector: (..., 3) to the skew ones ṽ (..., 3, 3), ṽ x = v × x; a twist (..., 6) to (..., 4, 4).
+
+    The matrix of a twist (ω, v) is [ω̃ v; 0 0], an element of se(3).
+    """
+    x = np.asarray(v, dtype=float)
+    if x.shape[-1:] not in ((3,), (6,)):
+        raise ShapeError(f"v: expected 3 or 6 numbers along the last axis, found shape {x.shape}")
+    if x.shape[-1] == 3:
+        return _skew(x)
+    matrix = np.zeros((*x.shape[:-1], 4, 4))
+    matrix[..., :3, :3], matrix[..., :3, 3] = _skew(x[..., :3]), x[..., 3:]
+    return matrix
+
+
+def vee(matrix: npt.ArrayLike) -> Array:
+    """The vector of a matrix, the inverse of :func:`hat`: (..., 3, 3) to (..., 3), (..., 4, 4) to (..., 6).
+
+    Of a matrix that is not skew, the skew part is taken.
+    """
+    A = np.asarray(matrix, dtype=float)
+    if A.shape[-2:] not in ((3, 3), (4, 4)):
+        raise ShapeError(f"matrix: expected 3 x 3 or 4 x 4 matrices, found shape {A.shape}")
+    pairs = ((2, 1), (0, 2), (1, 0))
+    turn = np.stack([0.5 * (A[..., i, j] - A[..., j, i]) for i, j in pairs], axis=-1)
+    return turn if A.shape[-1] == 3 else np.concatenate([turn, A[..., :3, 3]], axis=-1)
+
+
+def exp(v: npt.ArrayLike) -> Array:
+    """The rotation (..., 3, 3) that a vector (..., 3), rad, generates; the motion (..., 4, 4) of a twist (..., 6)."""
+    x = np.asarray(v, dtype=float)
+    if x.shape[-1:] not in ((3,), (6,)):
+        raise ShapeError(f"v: expected 3 or 6 numbers along the last axis, found shape {x.shape}")
+    shift = x[..., 3:] if x.shape[-1] == 6 else np.zeros(x.shape)
+    turn, moved = pose_exp(*[Vec3(*np.moveaxis(part, -1, 0)) for part in (x[..., :3], shift)])
+    R = rotation_matrix(np.stack([*turn], axis=-1))
+    if x.shape[-1] == 3:
+        return R
+    matrix = np.zeros((*x.shape[:-1], 4, 4))
+    matrix[..., :3, :3], matrix[..., :3, 3], matrix[..., 3, 3] = R, np.stack([*moved], axis=-1), 1.0
+    return matrix
+
+
+def log(matrix: npt.ArrayLike) -> Array:
+    """The vector (..., 3) of a rotation (..., 3, 3), of length π at most; the twist (..., 6) of a motion (..., 4, 4).
+
+    It is the inverse of :func:`exp`. A turn by π has two such vectors, of which one is given.
+    """
+    A = np.asarray(matrix, dtype=float)
+    if A.shape[-2:] not in ((3, 3), (4, 4)):
+        raise ShapeError(f"matrix: expected 3 x 3 or 4 x 4 matrices, found shape {A.shape}")
+    R = A[..., :3, :3]
+    turn = Rotation.from_matrix(R.reshape(-1, 3, 3)).as_rotvec().reshape(R.shape[:-1]) if R.size else R[..., 0]
+    if A.shape[-1] == 3:
+        return np.asarray(turn)
+    J = exponential_jacobian(-turn)  # exp moves by J(−ω) v
+    return np.concatenate([turn, np.linalg.solve(J, A[..., :3, 3:])[..., 0]], axis=-1)
 
 
 def axis_turn(axis: str, angle: npt.ArrayLike) -> Array:
@@ -117,7 +182,9 @@ def motion_jacobian(rotation_jacobian: npt.ArrayLike, rotation: npt.ArrayLike) -
 
     `rotation_jacobian` J is (..., 3, k), `rotation` R is (..., 3, 3); the linear velocity is v = Rᵀ ḃ.
     """
-    J, R = np.asarray(rotation_jacobian, dtype=float), np.asarray(rotation, dtype=float)
+    J, R = as_floats(rotation_jacobian, "rotation_jacobian"), _matrix(rotation)
+    if J.shape[-2:-1] != (3,):
+        raise ShapeError(f"rotation_jacobian: expected 3 x k matrices, found shape {J.shape}")
     batch, k = np.broadcast_shapes(J.shape[:-2], R.shape[:-2]), J.shape[-1]
     total = np.zeros((*batch, 6, k + 3))
     total[..., :3, :k], total[..., 3:, k:] = J, np.swapaxes(R, -1, -2)
@@ -126,7 +193,9 @@ def motion_jacobian(rotation_jacobian: npt.ArrayLike, rotation: npt.ArrayLike) -
 
 def along_axes(slopes: npt.ArrayLike, jacobian: npt.ArrayLike) -> Array:
     """Turn slopes (..., k) along parameters into slopes along the body's axes, ∂f/∂ξ = J⁻ᵀ ∂f/∂q (12), (16)."""
-    J, g = np.asarray(jacobian, dtype=float), np.asarray(slopes, dtype=float)
+    J, g = as_floats(jacobian, "jacobian"), as_floats(slopes, "slopes")
+    if J.ndim < 2 or g.shape[-1:] != J.shape[-1:]:
+        raise ShapeError(f"slopes, jacobian: expected shapes (..., k) and (..., 3, k), found {g.shape} and {J.shape}")
     if J.shape[-1] == J.shape[-2]:
         return np.asarray(np.linalg.solve(np.swapaxes(J, -1, -2), g[..., None])[..., 0])
     return np.asarray(np.einsum("...ji,...j->...i", np.linalg.pinv(J), g))
@@ -189,14 +258,14 @@ def _skew(v: Array) -> Array:
 
 
 def _last(what: str, x: npt.ArrayLike, size: int) -> Array:
-    array = np.asarray(x, dtype=float)
+    array = as_floats(x, what)
     if array.shape[-1:] != (size,):
         raise ShapeError(f"{what}: expected {size} numbers along the last axis, found shape {array.shape}")
     return array
 
 
 def _matrix(x: npt.ArrayLike) -> Array:
-    array = np.asarray(x, dtype=float)
+    array = as_floats(x, "rotation")
     if array.shape[-2:] != (3, 3):
         raise ShapeError(f"rotation: expected 3 x 3 matrices, found shape {array.shape}")
     return array

@@ -66,25 +66,26 @@ def test_point_mass_chain(coordinates: Any, base: Any, rng: np.random.Generator)
     angles, torsions = rng.uniform(1.5, 2.2, n - free), rng.uniform(-3, 3, n - 2 * free)
     robot = catena.point_mass_chain(bonds, masses, angles, torsions, coordinates=coordinates, base=base)
     q = robot.random_configuration(rng)
-    per_joint = 1 if coordinates == "torsions" else 2
-    moves = q[7 * free :].reshape(-1, per_joint)
+    body = free and coordinates == "torsions"
+    first, per_joint = 7 if body else 3 * free, 1 if coordinates == "torsions" else 2
+    moves = q[first:].reshape(-1, per_joint)
     moves = np.column_stack([moves[:, 0], 0.1 * moves[:, 1] if per_joint == 2 else 0 * moves[:, 0]])
-    q = np.concatenate([q[: 7 * free], moves[:, :per_joint].ravel()])
-    if free:
+    q = np.concatenate([q[:first], moves[:, :per_joint].ravel()])
+    if body:
         turn, shift = placements(robot.tree, q)["atom2"]
-        first = np.array([[0, 0, 0], [bonds[0], 0, 0]]) @ turn.T + shift
-        second = first[1] + bonds[1] * turn @ [-np.cos(angles[0]), np.sin(angles[0]), 0]
-        atoms = np.concatenate([first, [second], masses_at(robot, q)[1:]])
+        start = np.array([[0, 0, 0], [bonds[0], 0, 0]]) @ turn.T + shift
+        second = start[1] + bonds[1] * turn @ [-np.cos(angles[0]), np.sin(angles[0]), 0]
+        atoms = np.concatenate([start, [second], masses_at(robot, q)[1:]])
         own = robot.links[0]
         np.testing.assert_allclose(turn @ own.com + shift, masses[:3] @ atoms[:3] / masses[:3].sum())
     else:
-        atoms = np.concatenate([[[-1, 0, 0], [0, 0, 0]], masses_at(robot, q)])
+        atoms = masses_at(robot, q)[2:] if free else np.concatenate([[[-1, 0, 0], [0, 0, 0]], masses_at(robot, q)])
     bond = np.diff(atoms, axis=0)
     np.testing.assert_allclose(np.linalg.norm(bond, axis=1)[1 - free :], bonds)
-    bent = np.concatenate([[0] * free, moves[:, 1]])
+    bent = np.concatenate([[0], moves[:, 1]]) if body else moves[free:, 1]
     found = [np.pi - angle_between(a, b) for a, b in pairwise(bond)]
     np.testing.assert_allclose(found, angles - bent, atol=1e-13)
-    turned = torsions + moves[:, 0]
+    turned = torsions + (moves[2:, 0] if free and not body else moves[:, 0])
     found = [torsion(*three) for three in zip(bond, bond[1:], bond[2:], strict=False)]
     difference = np.array(found) - (turned if free else turned[1:])
     np.testing.assert_allclose(np.sin(difference / 2), 0, atol=1e-13)
@@ -95,8 +96,24 @@ def test_polymers_are_massive_enough() -> None:
         catena.point_mass_chain(np.ones(3), [1, 1, 0])
     with pytest.raises(catena.SingularError, match="atom3"):
         catena.point_mass_chain(np.ones(3), 1.0, angles=np.pi)
-    with pytest.raises(catena.ModelError, match="at least 3"):
-        catena.point_mass_chain([1, 1], 1.0, base="floating")
+
+
+@pytest.mark.parametrize("coordinates", ["torsions", "torsions+angles"])
+def test_small_floating_polymers(coordinates: Any) -> None:
+    """Every degree of freedom of 2, 3 and 4 atoms, none twice: M has an inverse."""
+    freedom = {"torsions": (5, 6, 7), "torsions+angles": (5, 7, 9)}[coordinates]
+    for n, nv in zip((1, 2, 3), freedom, strict=True):
+        robot = catena.point_mass_chain(np.ones(n), 2.0, coordinates=coordinates, base="floating")
+        assert robot.nv == nv
+        atoms = masses_at(robot, robot.neutral())[-n:] if nv != 6 else np.zeros((1, 3))
+        assert np.isfinite(atoms).all()
+        assert np.linalg.eigvalsh(robot.mass_matrix(robot.neutral()).dense()).min() > 0.1
+
+
+@pytest.mark.parametrize("parents", [[-1, 0], [-1, 2, 1, 0], [-1, 0, -2, 1], [-1, 0, 0.5, 1], [-1, 0, 0, 1]])
+def test_parents_are_checked(parents: Any) -> None:
+    with pytest.raises(catena.ModelError, match="parents"):
+        catena.point_mass_chain(np.ones(3), 1.0, parents=parents, base="floating")
 
 
 @pytest.mark.parametrize(

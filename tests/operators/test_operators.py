@@ -134,8 +134,8 @@ def test_what_does_not_fit_is_refused() -> None:
         o.I.dense()
     with pytest.raises(catena.SingularError, match="Δ_ψ has no inverse"):
         o.delta_psi.inv.dense()
-    with pytest.raises(catena.ShapeError, match="one configuration"):
-        robot.operators(np.zeros((2, robot.nq)))
+    with pytest.raises(catena.ShapeError, match="operators: q"):
+        robot.operators(np.zeros((2, robot.nq + 1)))
     with pytest.raises(catena.ShapeError, match="two sides or more"):
         operators.verify(lambda o: (o.phi,), robot)
     with pytest.raises(catena.ShapeError, match="between the same spaces"):
@@ -173,7 +173,7 @@ def test_long_mechanisms_are_compiled_and_agree(monkeypatch: pytest.MonkeyPatch)
 
 
 def test_importing_catena_leaves_sparse_matrices_alone() -> None:
-    assert sorted(dir(operators)) == ["Operator", "Operators", "Verification", "verify"]
+    assert sorted(dir(operators)) == ["Operator", "Operators", "States", "Verification", "verify"]
     with pytest.raises(AttributeError, match="no attribute 'nothing'"):
         _ = operators.nothing
 

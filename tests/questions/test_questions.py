@@ -161,6 +161,25 @@ def test_operational_inertia(tree: catena.Robot, frame: str, shape: str) -> None
     close(bar, inverse @ np.swapaxes(one, -1, -2) @ found.inertia)
 
 
+@pytest.mark.parametrize("shape", ["unrolled", "rolled"])
+@pytest.mark.parametrize("frame", FRAMES)
+def test_operational_dynamics(tree: catena.Robot, frame: str, shape: str) -> None:
+    """Λ ẍ + μ + p = J̄ᵀ τ for the accelerations that torques τ cause; without gravity p is zero, at rest μ is."""
+    q, v, tau = state(tree)
+    name, point = tree.links[-1].name, np.random.default_rng(2).standard_normal(3)
+    inertia, coriolis, gravity = tree.operational_dynamics(q, name, v, point, frame, kernel=shape)
+    close(inertia, tree.operational_inertia(q, name, point, frame).inertia)
+    acceleration = tree.forward_dynamics(q, v, tau)
+    moved = tree.jacobian_times(q, name, acceleration, point, frame)
+    moved = moved + tree.jacobian_dot_times(q, name, v, point, frame)
+    bar = tree.dynamically_consistent_inverse(q, name, point, frame)
+    close(np.einsum("...ij,...j->...i", inertia, moved) + coriolis + gravity, np.einsum("...ji,...j->...i", bar, tau))
+    free = tree.with_gravity((0, 0, 0)).operational_dynamics(q, name, v, point, frame, kernel=shape)
+    close(free.coriolis, coriolis)
+    assert not free.gravity.any()
+    assert not tree.operational_dynamics(q, name, 0 * v, point, frame, kernel=shape).coriolis.any()
+
+
 def test_out_and_float32(tree: catena.Robot) -> None:
     q, v, _ = state(tree)
     name = tree.links[-1].name

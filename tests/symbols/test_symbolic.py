@@ -207,7 +207,15 @@ def test_refusals(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(UnknownNameError, match="m_1"):
         symbolic(robot).effect("m_9")
     with pytest.raises(UnsupportedError, match="one degree of freedom"):
-        symbolic(catena.random_tree(2, 1, ["cylindrical"]), "forward_dynamics")
+        symbolic(catena.random_tree(2, 1, ["cylindrical"]), "forward_dynamics", form="closed")
+    with pytest.raises(UnsupportedError, match="form"):
+        symbolic(robot, form="short")  # type: ignore[arg-type]
+    with pytest.raises(UnsupportedError, match="recursion"):
+        symbolic(robot, "kinetic_energy", form="closed")
+    with pytest.raises(UnsupportedError, match="link"):
+        symbolic(robot, "jacobian")
+    with pytest.raises(UnsupportedError, match="'python', 'c' or 'latex'"):
+        symbolic(robot).code("fortran")
     assert "udu" in WHAT
     real = builtins.__import__
 

@@ -1,10 +1,11 @@
 """Operational space: the mobility Ω = J M⁻¹ Jᵀ of links and frames, and Khatib's inertia Λ = Ω⁻¹, in O(n).
 
-Rodriguez & Kreutz (1988) announce it. Three questions, each from the innovations factorization, so that M⁻¹ is never
+Rodriguez & Kreutz (1988) announce it. Four questions, each from the innovations factorization, so that M⁻¹ is never
 formed; J is the Jacobian of the links or frames that are asked about:
 
     mobility            Ω of some frames together, with the blocks between them: innovations of unit wrenches, (4.15)
     response            Ω f for wrenches f on all links: a filter and a smoother, on chains of any length
+    operational_dynamics    Λ, with the Coriolis and gravity forces μ and p in operational space
     link_mobilities     Ω of every link by itself, in one sweep from the base: Part II, section 6
 
 The last one is the recursion
@@ -19,8 +20,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from catena.algorithms.frames import Place
-from catena.algorithms.innovations import factor
+from catena.algorithms.coriolis import coriolis_times
+from catena.algorithms.energy import gravity_torque
+from catena.algorithms.frames import Place, jacobian_dot_times, jacobian_times, points_of
+from catena.algorithms.innovations import factor, solve
 from catena.algorithms.inverse_matrix import Matrix, Whitener
 from catena.algorithms.steps import smoothed
 from catena.functions.function import Function
@@ -51,6 +54,23 @@ def consistent_inverse(links: Any, q: Field, *points: list[Scalar] | None, place
     columns = whitener.wrenches(q, places, points)
     Omega = SmallSymmetric([row[: i + 1] for i, row in enumerate(whitener.products(columns, columns))])
     return [list(Omega.inv @ Dofs(row)) for row in whitener.products(whitener.torques(), columns)]
+
+
+def operational_dynamics(
+    links: Any, q: Field, v: Field, point: Any = None, *, places: Sequence[Place]
+) -> tuple[Matrix, list[Scalar], list[Scalar]]:
+    """Λ, μ and p of Λ ẍ + μ + p = F: μ = Λ (J M⁻¹ C v − J̇ v) and p = Λ J M⁻¹ g (Khatib 1987)."""
+    points: list[Any] = list(points_of(point, places))
+    Omega = mobility(links, q, *points, places=places)
+    hold = SmallSymmetric([row[: i + 1] for i, row in enumerate(Omega)]).inv
+    factors = factor(links, q)
+    swung, hung = (
+        jacobian_times(links, q, solve(links, q, *factors, torque), point, places=places)
+        for torque in (coriolis_times(links, q, v, v), gravity_torque(links, q))
+    )
+    drift = jacobian_dot_times(links, q, v, point, places=places)
+    mu = hold @ Dofs([x - y for x, y in zip(swung, drift, strict=True)])
+    return inverse(Omega), list(mu), list(hold @ Dofs(hung))
 
 
 def inverse(S: Matrix) -> Matrix:

@@ -58,13 +58,13 @@ def _eliminated(links: Links, Bt: Field, pt: Field, M: Field, eta: Field, tau: F
 
     M and eta hold the links' own extended masses and wrenches, and end as M̂ and η̃.
     """
-    psi, tau_tilde, mu, vdot = links.fields("psi tau_tilde mu vdot")
+    m, psi, tau_hat, tau_tilde, mu, vdot = links.fields("m psi tau_hat tau_tilde mu vdot")
     for i in links.tip_to_base():
-        m, psi[i], M_ii = free_joint(M[i], pt[i], i.armature)  # (32), (33), below (35)
-        tau_hat = tau[i] - pt[i] @ eta[i]  # (36)
-        tau_tilde[i] = m.inv @ tau_hat
+        m[i], psi[i], M_ii = free_joint(M[i], pt[i], i.armature)  # (32), (33), below (35)
+        tau_hat[i] = tau[i] - pt[i] @ eta[i]  # (36)
+        tau_tilde[i] = m[i].inv @ tau_hat[i]
         M[i.parent] += Bt[i].congruence(M_ii)  # (35)
-        eta[i.parent] += Bt[i] @ (psi[i] @ tau_hat + eta[i])  # (37)
+        eta[i.parent] += Bt[i] @ (psi[i] @ tau_hat[i] + eta[i])  # (37)
     mu[links.base] = Motion.zero()
     for i in links.base_to_tip():
         mu_in = Bt[i].T @ mu[i.parent]  # (39)

@@ -90,8 +90,10 @@ def as_array(value: Any, port: Port, function: str, most_leading: int = MOST_LEA
         try:
             array = np.asarray(value)
         except ValueError as error:  # lists within lists that do not make an array
-            got = "rows of different sizes" if isinstance(value, list | tuple) else _shown(value)
-            raise ShapeError(f"{function}: {port.name} must have shape {_expected(port)}, got {got}") from error
+            uneven = ", whose rows differ in size" if isinstance(value, list | tuple) else ""
+            raise ShapeError(
+                f"{function}: {port.name} must have shape {_expected(port)}, got {_shown(value)}{uneven}"
+            ) from error
         except Exception as error:  # whatever the conversion of somebody's object raises
             raise ShapeError(f"{function}: {port.name} must hold real numbers, got {_shown(value)}") from error
     if array.dtype.kind not in "fiub":
@@ -107,6 +109,17 @@ def as_array(value: Any, port: Port, function: str, most_leading: int = MOST_LEA
     if port.positive and not ((array > 0) & np.isfinite(array)).all():
         raise ShapeError(f"{function}: {port.name} must be finite and above zero, got {_shown_worst(array)}")
     return array  # type: ignore[no-any-return]
+
+
+def as_floats(value: Any, what: str) -> np.ndarray:
+    """An argument of any shape as an array of doubles; shared, not copied, if it is one. `what` names it in errors."""
+    try:
+        array = np.asarray(value)
+    except Exception as error:  # whatever the conversion of somebody's object raises
+        raise ShapeError(f"{what} must hold real numbers, got {_shown(value)}") from error
+    if array.dtype.kind not in "fiub":
+        raise ShapeError(f"{what} must hold real numbers, got {_shown(value)}")
+    return array.astype(np.float64, copy=False)
 
 
 def batch_shape(arrays: Sequence[np.ndarray], ports: Sequence[Port], function: str) -> Shape:

@@ -41,3 +41,9 @@ def bend(a: Vec3, b: Vec3, c: Vec3, axis: Vec3) -> Scalar:
     """The angle from the direction a → b to b → c about the unit vector `axis` across both: smooth when straight."""
     u, w = b - a, c - b
     return arctan2(u.cross(w).dot(axis), u.dot(w))
+
+
+def half_square(a: Vec3, b: Vec3) -> Scalar:
+    """|b − a|² / 2: it keeps its value where the distance does, and its slopes are linear."""
+    d = b - a
+    return d.dot(d) * 0.5

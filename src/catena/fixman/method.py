@@ -1,7 +1,8 @@
 """Fixman's partition as a method of a robot: the right form for it, its limits, and how far the result can be trusted.
 
-Rigid bodies and planar point masses run as kernels; polymers, whose hard angles reach over three atoms, through sparse
-matrices. A link without inertia of its own, in a robot of neither form, is an error that names it.
+Planar point masses have a form of their own; every other robot is parted into rigid bodies, and where a link is no body
+(a point, a thin rod) its joint stays whole. A link without mass is an error that names it, except for sliders on which
+the first link of a floating polymer moves.
 """
 
 from __future__ import annotations
@@ -13,10 +14,11 @@ import numpy as np
 import numpy.typing as npt
 
 from catena.algorithms import determinant, fixman, fixman_determinant, innovations, point_mass
+from catena.arguments.arrays import Port, as_array, batch_shape
 from catena.errors import PrecisionWarning, warn
-from catena.fixman.point_mass_form import Polymer, is_planar, is_polymer
+from catena.fixman.point_mass_form import is_planar
 from catena.fixman.rounding import rounding
-from catena.functions.catalogue import BIAS, MASS_MATRIX_TIMES
+from catena.functions.catalogue import MASS_MATRIX_TIMES
 from catena.functions.function import Function, by_recipe
 from catena.functions.recipes import Ask
 from catena.model.singular import check_masses
@@ -45,29 +47,25 @@ RIGID = Form(fixman.FIXMAN, fixman.SOLVE, fixman_determinant.LOG_DETERMINANT)
 PLANAR = Form(point_mass.POINT_MASS, point_mass.SOLVE, point_mass.LOG_DETERMINANT)
 
 
-def form_of(robot: Robot) -> Form | Polymer:
+def form_of(robot: Robot) -> Form:
     """The form of Fixman's partition that fits a robot, found once; SingularError for one that none fits."""
     return robot._compiled.once("form of Fixman's partition", lambda: _form_of(robot))
 
 
-def _form_of(robot: Robot) -> Form | Polymer:
+def _form_of(robot: Robot) -> Form:
     tree = robot.tree
     if is_planar(tree):
         return PLANAR
-    if is_polymer(tree):
-        return Polymer(robot)
     check_masses(tree)
     return RIGID
 
 
 def functions_for(robot: Robot) -> Form:
-    """The functions that answer a robot's questions: from :data:`LONG` links on, and for polymers, with checks.
+    """The functions that answer a robot's questions: from :data:`LONG` links on, with checks.
 
     There the error is estimated, with a :class:`~catena.PrecisionWarning` where it exceeds :data:`TRUSTED`.
     """
     form = form_of(robot)
-    if isinstance(form, Polymer):
-        return _of_polymer(form)
     return form if robot.tree.n < LONG else _checked(form)
 
 
@@ -92,24 +90,6 @@ def _checked(form: Form) -> Form:
     return Form(*[_by(recipe, function) for recipe, function in zip(recipes, form, strict=True)])
 
 
-def _of_polymer(polymer: Polymer) -> Form:
-    """The functions of a polymer, sample by sample."""
-
-    def forward(ask: Ask, q: Array, v: Array, tau: Array, *f_ext: Array) -> Array:
-        return solve(ask, q, np.asarray(tau) - ask(BIAS, q, v, *f_ext))
-
-    def solve(ask: Ask, q: Array, b: Array) -> Array:
-        x, error = _polymer_solved(polymer, ask, q, b)
-        _warn_if_bad("the solution", error, ask)
-        return x
-
-    def log_determinant(ask: Ask, q: Array) -> Array:
-        return _polymer_log_determinant(polymer, q)
-
-    recipes = forward, solve, log_determinant
-    return Form(*[_by(recipe, function) for recipe, function in zip(recipes, RIGID, strict=True)])
-
-
 def _by(recipe: Any, function: Function) -> Function:
     return replace(function, name=f"{function.name}/checked", algorithm=by_recipe, recipe=recipe)
 
@@ -130,18 +110,16 @@ def solve_with_error(robot: Robot, q: npt.ArrayLike, b: npt.ArrayLike) -> Soluti
     made for any number of links, at the price of a second solution by the articulated recursion and one step of
     refinement. O(n). Raises SingularError, which names it, for a link without mass.
     """
-    form, right = form_of(robot), np.asarray(b, dtype=float)
-    q = np.asarray(q, dtype=float)
+    form, ports = form_of(robot), (Port("q", (robot.nq,)), Port("b", (robot.nv,)))
+    given = [as_array(x, port, "solve_with_error") for x, port in zip((q, b), ports, strict=True)]
+    batch_shape(given, ports, "solve_with_error")
+    q, right = (np.asarray(x, dtype=float) for x in given)
 
     def ask(function: Function, *arrays: Any) -> Any:
         return robot._compiled.kernel(function)(*arrays)
 
-    if isinstance(form, Polymer):
-        x, error = _polymer_solved(form, ask, q, right)
-        value: Any = _polymer_log_determinant(form, q)
-    else:
-        x, error = _solved(form, ask, q, right)
-        value = ask(form.log_determinant, q)
+    x, error = _solved(form, ask, q, right)
+    value = ask(form.log_determinant, q)
     return Solution(x, value, error, _distance(value, ask(determinant.LOG_DETERMINANT, q)))
 
 
@@ -160,29 +138,6 @@ def _solved(form: Form, ask: Any, q: Array, b: Array) -> tuple[Array, float]:
 def _otherwise(ask: Any, q: Array, b: Array) -> Array:
     """M⁻¹ b by the articulated recursion."""
     return np.asarray(ask(innovations.SOLVE, q, *ask(innovations.FACTOR, q), b))
-
-
-def _polymer_solved(polymer: Polymer, ask: Any, q: Array, b: Array) -> tuple[Array, float]:
-    """M⁻¹ b and its relative error, estimated as in :func:`_solved`; refinement is the blocks' own."""
-    q, b = np.asarray(q, dtype=float), np.asarray(b, dtype=float)
-    batch = np.broadcast_shapes(q.shape[:-1], b.shape[:-1])
-    q, b = np.broadcast_to(q, batch + q.shape[-1:]), np.broadcast_to(b, batch + b.shape[-1:])
-    x, error = np.full(b.shape, np.nan), 0.0
-    for index in np.ndindex(batch):
-        if not (np.isfinite(q[index]).all() and np.isfinite(b[index]).all()):
-            continue
-        solution = polymer.blocks(q[index]).solve(b[index])
-        x[index], error = solution.x, max(error, solution.error)
-    return x, max(2 * _distance(x, _otherwise(ask, q, b)), error)
-
-
-def _polymer_log_determinant(polymer: Polymer, q: Array) -> Array:
-    rows = np.asarray(q, dtype=float)
-    found = np.full(rows.shape[:-1], np.nan)
-    for index in np.ndindex(found.shape):
-        if np.isfinite(rows[index]).all():
-            found[index] = polymer.blocks(rows[index]).log_determinant()
-    return found
 
 
 def _distance(a: Any, b: Any) -> float:

@@ -6,74 +6,22 @@ as each depends on a few points only, all blocks of H = ∂q/∂x diag(1/m) ∂q
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from collections.abc import Sequence
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 from scipy.sparse import csr_matrix, diags
 
+from catena.arguments.arrays import as_floats
 from catena.errors import ShapeError, SingularError
+from catena.fixman.families import Coordinate, Family
+from catena.fixman.hard_coordinates import CartesianPotential, HardCoordinates
 from catena.fixman.rounding import rounding
 from catena.fixman.sparse_solve import Factored, log_abs_determinant
-from catena.scalars import Scalar
-from catena.spatial import Vec3
-from catena.trace.derivatives import jacobian
-from catena.trace.graph import Graph, Operand
-from catena.trace.interpret import values
 
 Array = npt.NDArray[Any]
-Coordinate = Callable[..., Scalar | Sequence[Scalar]]
-
-
-@dataclass(frozen=True)
-class Family:
-    """Coordinates of one form, such as all bond lengths: a function of k points, and the points of each coordinate.
-
-    `function` is applied to each row of `points`, an (m, k) array of the points' numbers.
-
-    The function gets k :class:`~catena.spatial.Vec3` (z = 0 in the plane) and returns a scalar, or several.
-    """
-
-    function: Coordinate
-    points: npt.ArrayLike
-
-    @cached_property
-    def numbers(self) -> Array:
-        """The numbers of the points, (m, k)."""
-        numbers = np.asarray(self.points, dtype=np.int64)
-        if numbers.ndim != 2:
-            raise ShapeError(f"points: expected a row of numbers for each coordinate, found shape {numbers.shape}")
-        return numbers
-
-    def evaluate(self, x: Array) -> Array:
-        """The coordinates at positions x (n, d), in rows as they are in `points`."""
-        m, k = self.numbers.shape
-        outputs, _ = _traced(self.function, k, x.shape[1])
-        return values(outputs, {"x": x[self.numbers].reshape(m, k * x.shape[1])}).ravel()
-
-    def slopes(self, x: Array) -> csr_matrix:
-        """∂(coordinates)/∂x: a sparse matrix with d columns for each point."""
-        (n, d), numbers = x.shape, self.numbers
-        outputs, entries = _traced(self.function, numbers.shape[1], d)
-        number, where = len(outputs), list(entries)
-        slopes = values(list(entries.values()), {"x": x[numbers].reshape(len(numbers), numbers.shape[1] * d)})
-        rows = np.arange(len(numbers))[:, None] * number + np.array([i for i, _ in where], dtype=np.int64)
-        columns = np.stack([d * numbers[:, j // d] + j % d for _, j in where], axis=1)
-        shape = (number * len(numbers), n * d)
-        return csr_matrix((slopes.ravel(), (rows.ravel(), columns.ravel())), shape=shape)
-
-
-@lru_cache(maxsize=64)
-def _traced(function: Coordinate, k: int, dimension: int) -> tuple[list[Operand], dict[tuple[int, int], Operand]]:
-    """Values and slopes of a function of k points, as expressions of `dimension` numbers for each of them."""
-    graph = Graph()
-    leaves = [[graph.input("x", dimension * i + j) for j in range(dimension)] for i in range(k)]
-    result = function(*[Vec3(*own, *[0] * (3 - dimension)) for own in leaves])
-    outputs: list[Operand] = list(result) if isinstance(result, Sequence) else [result]
-    return outputs, jacobian(outputs, [leaf for own in leaves for leaf in own])
 
 
 class Solution(NamedTuple):
@@ -92,15 +40,36 @@ class Partition:
 
     def at(self, positions: npt.ArrayLike) -> Blocks:
         """The blocks of H at positions (n, dimension)."""
-        x = np.asarray(positions, dtype=float)
+        x = as_floats(positions, "positions")
         if x.shape != (len(self.masses), self.dimension):
             raise ShapeError(f"positions: expected shape {(len(self.masses), self.dimension)}, found {x.shape}")
         soft, hard = (_stacked([family.slopes(x) for family in side], x.size) for side in (self.soft, self.hard))
         return Blocks(soft, hard, self.masses, self.dimension)
 
+    @cached_property
+    def hard_coordinates(self) -> HardCoordinates:
+        """The hard coordinates for batches of positions: their values, slopes and Hᵇᵇ."""
+        return HardCoordinates(self.hard, self.masses, self.dimension)
+
+    def potential(self, positions: npt.ArrayLike, kT: npt.ArrayLike = 1.0) -> CartesianPotential:
+        """Fixman's potential U = ½ kT log det Hᵇᵇ of these hard coordinates, and the force −∂U/∂x on each point.
+
+            rods = catena.fixman.Family(distance, [[0, 1], [1, 2]])
+            potential, force = catena.fixman.partition([], [rods], np.ones(3)).potential(positions)
+
+        `positions` are (..., n, dimension); `kT` is a number or one for each sample. The result is a
+        :class:`~catena.fixman.hard_coordinates.CartesianPotential`. Where hard coordinates depend on each other U is
+        not finite. cond(Hᵇᵇ) grows as n⁴ where bonds and angles of a long chain are hard: there
+        :func:`catena.fixman_potential` of the robot keeps its digits. O(n) for chains, branched or not.
+        """
+        x = np.asarray(positions, dtype=float)
+        if x.shape[-2:] != (len(self.masses), self.dimension):
+            raise ShapeError(f"positions: expected shape (..., {len(self.masses)}, {self.dimension}), found {x.shape}")
+        return self.hard_coordinates.potential(x, np.asarray(kT, dtype=float))
+
     def coordinates(self, positions: npt.ArrayLike) -> tuple[Array, Array]:
         """The soft and the hard coordinates at positions (n, dimension)."""
-        x = np.asarray(positions, dtype=float)
+        x = as_floats(positions, "positions")
         soft, hard = ([family.evaluate(x) for family in side] for side in (self.soft, self.hard))
         return np.concatenate([*soft, np.empty(0)]), np.concatenate([*hard, np.empty(0)])
 
@@ -134,7 +103,7 @@ class Blocks:
 
     def solve(self, b: npt.ArrayLike) -> Solution:
         """(Gᵃᵃ)⁻¹ b for b of shape (soft,), by the pipeline (13), with one step of refinement that tells the error."""
-        b = np.asarray(b, dtype=float)
+        b = as_floats(b, "b")
         if b.shape != (self.soft.shape[0],):
             raise ShapeError(f"b: expected {self.soft.shape[0]} numbers, one for each soft coordinate, found {b.shape}")
         c, d = self.aa @ b, self.ab.T @ b

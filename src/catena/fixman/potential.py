@@ -1,7 +1,8 @@
 """Fixman's potential: what makes a mechanism with rigid bonds visit configurations as one with stiff bonds would.
 
-Rigid constraints leave a weight √det M(q) on configurations that infinitely stiff springs do not. The potential
-U(q) = ½ kT log det M(q) takes it away (Fixman 1974). In O(n), value and torque together.
+Rigid constraints visit configurations with density √det M(q), stiff springs with √det G(q): M the mass matrix in the
+soft coordinates q, G that in all coordinates, with the hard ones at their values. U(q) = ½ kT log(det M / det G) takes
+the difference away (Fixman 1974); by his theorem it is ½ kT log det Hᵇᵇ. In O(n), value and torque together.
 """
 
 from __future__ import annotations
@@ -12,6 +13,9 @@ import numpy as np
 import numpy.typing as npt
 
 from catena.algorithms.determinant import LOG_DETERMINANT_GRADIENT
+from catena.arguments.arrays import Port, as_array, batch_shape
+from catena.fixman.joints_alone import joints_alone
+from catena.functions.store import Compiled
 from catena.model.singular import check_invertible
 
 if TYPE_CHECKING:
@@ -28,15 +32,37 @@ class FixmanPotential(NamedTuple):
 
 
 def fixman_potential(robot: Robot, q: npt.ArrayLike, kT: npt.ArrayLike = 1.0) -> FixmanPotential:
-    """Fixman's potential U = ½ kT log det M(q) of a robot, and the torque −∂U/∂q to add to its joints.
+    """Fixman's potential U = ½ kT log(det M / det G) of a robot, and the torque −∂U/∂q to add to its joints.
 
         potential, torque = catena.fixman_potential(molecule, q, kT=4.1e-21)
 
     It makes a mechanism with rigid bonds visit configurations as often as one with stiff springs would. `q` is
-    (..., nq); `kT` is in joules, a number or one for each sample. Returns a :class:`FixmanPotential`. The value of
-    log det M depends on the units of mass and length by a constant, which moves U but not the torque. O(n).
+    (..., nq); `kT` is in joules, a number or one for each sample. Returns a :class:`FixmanPotential`.
+
+    G is the mass matrix in all coordinates: the robot's own, and those in which its joints are stiff. For bodies with
+    an inertia about every axis, on joints of any type, det G does not depend on q; neither does it for point masses
+    with torsions alone. Point masses on joints of several degrees of freedom (bonds hard, angles soft) have
+    det G = Π (L² sin θ)², and joints through links without mass count as one joint: see
+    :mod:`catena.fixman.joints_alone`. Rotors (armature) are part of M and not of G. U is known up to a constant, which
+    depends on the units. For hard coordinates of your own choice see :meth:`catena.fixman.Partition.potential`. O(n).
     """
     check_invertible(robot.tree)
-    half = 0.5 * np.asarray(kT, dtype=float)
-    value, gradient = robot._compiled.kernel(LOG_DETERMINANT_GRADIENT)(q)
+    ports = Port("q", (robot.nq,)), Port("kT", ())
+    given = [as_array(x, port, "fixman_potential") for x, port in zip((q, kT), ports, strict=True)]
+    batch_shape(given, ports, "fixman_potential")
+    half = 0.5 * np.asarray(given[1], dtype=float)
+    value, gradient = robot._compiled.kernel(LOG_DETERMINANT_GRADIENT)(given[0])
+    alone = robot._compiled.once("joints alone", lambda: _joints_alone(robot))
+    if alone is not None:
+        of_all, slope = alone.kernel(LOG_DETERMINANT_GRADIENT)(given[0])
+        value, gradient = value - of_all, gradient - slope
     return FixmanPotential(half * value, -half[..., None] * gradient)
+
+
+def _joints_alone(robot: Robot) -> Compiled | None:
+    """What is compiled for the robot's joints alone, where they matter."""
+    tree = joints_alone(robot.tree)
+    if tree is None:
+        return None
+    check_invertible(tree)
+    return Compiled(tree)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -16,6 +18,7 @@ from catena.scalars import Scalar
 from catena.sweeps import RealField, RealLinks
 from catena.trace.graph import Graph, Operand
 
+Outputs = dict[str, tuple[list[Scalar], tuple[int, ...]]]
 Traced = tuple[dict[str, int], dict[str, list[Operand]]]
 
 
@@ -44,19 +47,23 @@ def trace(lowered: Lowered, function: Function, present: tuple[str, ...] = ()) -
     sizes, fields = {}, {}
     for name, kind_name in function.given(present).items():
         k = kind(kind_name)
-        sizes[name] = int(np.prod(k.full_shape(*_sizes(lowered)))) if k.per != "robot" else k.width
+        sizes[name] = _length(k, links)
         fields[name] = _spread(links, k, [graph.input(name, i) for i in range(sizes[name])])
     results = _run(function, links, fields)
     return sizes, {name: numbers for name, (numbers, _) in results.items()}
+
+
+def run_on(function: Function, links: RealLinks, values: Mapping[str, Sequence[Scalar]]) -> Outputs:
+    """Run the algorithm on given links and inputs: the outputs by name, their scalars in one list, and their shapes."""
+    given = function.given(tuple(values))
+    return _run(function, links, {name: _spread(links, kind(of), values[name]) for name, of in given.items()})
 
 
 def _sizes(lowered: Lowered) -> tuple[int, int, int]:
     return lowered.n, int(lowered.q_start[-1]), int(lowered.v_start[-1])
 
 
-def _run(
-    function: Function, links: RealLinks, fields: Mapping[str, Any]
-) -> dict[str, tuple[list[Scalar], tuple[int, ...]]]:
+def _run(function: Function, links: RealLinks, fields: Mapping[str, Any]) -> Outputs:
     """Run the algorithm: the outputs by name, their scalars in one long list, and their shapes."""
     try:
         result = function.algorithm(links, *[fields.get(name) for name in function.inputs])
@@ -68,8 +75,18 @@ def _run(
     return _outputs(function, links, result)
 
 
+def _length(k: Kind, links: RealLinks) -> int:
+    """How many numbers of an array belong to the whole mechanism."""
+    return math.prod(k.full_shape(*_sizes(links.lowered)))
+
+
 def _spread(links: RealLinks, k: Kind, numbers: Sequence[Scalar]) -> Any:
-    """One long vector of numbers as a field of objects, or as one object for the whole robot."""
+    """One long vector of numbers as a field of objects, as one object for the whole robot, or as several of these."""
+    if k.pieces:
+        rest, pieces = iter(numbers), {}
+        for name, piece in k.pieces.items():
+            pieces[name] = _spread(links, piece, list(islice(rest, _length(piece, links))))
+        return pieces
     if k.per == "robot":
         return k.build(list(numbers))
     field, at = RealField(), 0
@@ -80,7 +97,7 @@ def _spread(links: RealLinks, k: Kind, numbers: Sequence[Scalar]) -> Any:
     return field
 
 
-def _outputs(function: Function, links: RealLinks, result: Any) -> dict[str, tuple[list[Scalar], tuple[int, ...]]]:
+def _outputs(function: Function, links: RealLinks, result: Any) -> Outputs:
     """The outputs by name: their scalars in one long list, and their shapes."""
     results = result if isinstance(result, tuple) else (result,)
     outputs = {}
@@ -100,8 +117,8 @@ def _outputs(function: Function, links: RealLinks, result: Any) -> dict[str, tup
 
 def lowered_for(tree: Tree, function: Function) -> Lowered:
     """The mechanism lowered as far as the function allows, made once for a tree."""
-    known: dict[tuple[bool, ...], Lowered] = tree.__dict__.setdefault("_lowered", {})
     passes = function.regroup, function.choose, function.cut
-    if passes not in known:
-        known[passes] = lower(tree, regroup=function.regroup, choose=function.choose, cut=function.cut)
-    return known[passes]
+    return tree.once(
+        ("lowered", *passes),
+        lambda: lower(tree, regroup=function.regroup, choose=function.choose, cut=function.cut),
+    )

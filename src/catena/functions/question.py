@@ -38,6 +38,7 @@ Rule = Callable[..., Function]
 ROLES: Mapping[str, Role] = {
     "npt.ArrayLike": Role.ARRAY,
     "npt.ArrayLike | None": Role.ARRAY,
+    "Parameters | npt.ArrayLike | None": Role.ARRAY,
     "str | npt.ArrayLike": Role.WORD_OR_ARRAY,
     "Wrenches": Role.MAPPING_OR_ARRAY,
 }
@@ -247,7 +248,13 @@ class Declared:
         made = procedure(found.kernel, sources, found.wrapper or tuple, maker, table)
         if made is not None:
             words = [list(v) if isinstance(v, list) else k for k, v in zip(keys, values, strict=True)]
-            asked._compiled.remember(self.number, words, made)
+            asked._compiled.remember(self.number, words, made, self._usual(values))
+
+    def _usual(self, values: Sequence[Any]) -> int:
+        """How many arrays make this call, if nothing but arrays is given, in order; otherwise -1."""
+        given = [x is not default for x, default in zip(values, self.defaults, strict=True)]
+        arrays = [role is Role.ARRAY for role in self.roles[: sum(given)]]
+        return len(arrays) if all(arrays) and not any(given[len(arrays) :]) else -1
 
 
 def _role(parameter: inspect.Parameter) -> Role:

@@ -82,7 +82,8 @@ class Compiled(Books):
 
         if function.recipe is not None and (function.algorithm is by_recipe or shape == "rolled"):
             described = signature(self.tree, function, present, dtype)
-            return Composed(function.recipe, described, self.tree, lambda f, given: self.kernel(f, given, dtype, shape))
+            asked = np.dtype(np.float64) if function.double else dtype
+            return Composed(function.recipe, described, self.tree, lambda f, given: self.kernel(f, given, asked, shape))
         return (unrolled_kernel if shape == "unrolled" else rolled_kernel)(self.tree, function, present, dtype)
 
 

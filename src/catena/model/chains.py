@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from catena.errors import ModelError
-from catena.model.assemble import ROOT_JOINT, WORLD, checked_gravity, starts
-from catena.model.axes import axis_frame, direction, two_axis_frame
+from catena.model.assemble import WORLD, checked_gravity, starts
+from catena.model.axes import axis_frame, direction
 from catena.model.joints import BY_NAME
-from catena.model.lie import turn_about
-from catena.model.merge import steiner
 from catena.model.names import Names
 from catena.model.numbers import count, require, together
 from catena.model.singular import check_leaves
@@ -22,7 +20,6 @@ from catena.model.tree import Tree
 Array = npt.NDArray[Any]
 
 GRAVITY = (0.0, 0.0, -9.81)
-TETRAHEDRAL = float(np.arccos(-1 / 3))
 
 
 def planar_chain(
@@ -41,7 +38,7 @@ def planar_chain(
     require(length > 0, length, "lengths", "above zero")
     require(mass >= 0, mass, "masses", "of zero or more")
     end = _along_x(length)
-    return _chain(
+    return linked(
         name, "revolute", len(length), np.eye(3), _shifted(end), np.eye(3), mass, end, np.zeros((3, 3)), gravity
     )
 
@@ -76,7 +73,7 @@ def rod_chain(
         raise ModelError("axes: expected at least one axis, found none")
     pattern = axis_frame(np.array([direction(axis) for axis in axes]))
     repeated = pattern[0] if len(pattern) == 1 else pattern[np.arange(n) % len(pattern)]
-    return _chain(
+    return linked(
         name,
         "revolute",
         n,
@@ -90,97 +87,7 @@ def rod_chain(
     )
 
 
-def point_mass_chain(
-    bonds: npt.ArrayLike,
-    masses: npt.ArrayLike,
-    angles: npt.ArrayLike = TETRAHEDRAL,
-    torsions: npt.ArrayLike = np.pi,
-    *,
-    coordinates: Literal["torsions", "torsions+angles"] = "torsions",
-    base: Literal["fixed", "floating"] = "fixed",
-    gravity: npt.ArrayLike = (0.0, 0.0, 0.0),
-    name: str = "point_mass_chain",
-) -> Tree:
-    """Make the backbone of a polymer in space: point masses (atoms) joined by bonds of fixed length.
-
-        alkane = catena.point_mass_chain(np.full(20, 1.53), 14.0)  # torsions move, bonds and angles are rigid
-
-    `bonds` are n lengths, `angles` (rad) those between successive bonds (π: straight on), `torsions` (rad) the torsions
-    at joint zero (π: trans), to which the joint coordinates are added. Joint k turns all beyond a bond about it
-    (`coordinates="torsions"`: revolute joints), and may also bend the next angle (`"torsions+angles"`: universal
-    joints, two coordinates each, torsion and bend).
-
-    With `base="fixed"` there are n `masses`, one at the end of each bond, and n angles and torsions, the first ones
-    measured from the base's x axis, as if a bond came in along it. With `base="floating"` there are n + 1 masses, n - 1
-    angles and n - 2 torsions, and the first three atoms move freely as one body, as fewer could not be told from a
-    torsion. A single number serves all bonds, masses, angles or torsions (`bonds` must say how many there are). Units
-    of length and mass are SI or any others that go together. No gravity unless given (3 numbers, base's frame).
-    Returns the robot. Cost: O(n) time, a few arrays of memory.
-    """
-    if coordinates not in ("torsions", "torsions+angles"):
-        raise ModelError(f"coordinates: expected 'torsions' or 'torsions+angles', found {coordinates!r}")
-    if base not in ("fixed", "floating"):
-        raise ModelError(f"base: expected 'fixed' or 'floating', found {base!r}")
-    (bond,) = together(bonds=bonds)
-    n, free = len(bond), int(base == "floating")
-    if n < 1 + 2 * free:
-        raise ModelError(f"bonds: expected at least {1 + 2 * free} for a {base} base, found {n}")
-    (mass,) = together(n + free, masses=masses)
-    (angle,) = together(n - free, angles=angles)
-    (torsion,) = together(n - 2 * free, torsions=torsions)
-    require(bond > 0, bond, "bonds", "above zero")
-    require(mass >= 0, mass, "masses", "of zero or more")
-    bend = turn_about("z", np.pi - angle)
-    end = bond[free:, None] * bend[:, :, 0]  # of each bond, in the frame that its joint turns
-    turn = np.concatenate([np.eye(3)[None], bend])[: n - free] if not free else bend[:-1]
-    place = turn @ turn_about("x", torsion)
-    frame = axis_frame(np.eye(3)[0])
-    if coordinates == "torsions+angles":
-        frame = two_axis_frame(np.eye(3)[0], np.eye(3)[2])
-    joint_type = "revolute" if coordinates == "torsions" else "universal"
-    if not free:
-        none = np.zeros((3, 3))
-        return _chain(
-            name, joint_type, n, place, _shifted(end), frame, mass, end, none, gravity, ("atom{}", "torsion{}")
-        )
-    first = np.array([[0.0, 0.0, 0.0], [bond[0], 0.0, 0.0], [bond[0], 0.0, 0.0] + end[0]])
-    ends = np.concatenate([first[2:], end[1:]])
-    return _floating_polymer(name, joint_type, place, ends, frame, mass, first, gravity)
-
-
-def _floating_polymer(
-    name: str,
-    joint_type: str,
-    place: Array,
-    ends: Array,
-    frame: Array,
-    mass: Array,
-    first: Array,
-    gravity: npt.ArrayLike,
-) -> Tree:
-    """A free body of three atoms, then joints of one type that carry one atom each."""
-    n = len(place) + 1
-    total = mass[:3].sum()
-    centre = mass[:3] @ first / total if total > 0 else np.zeros(3)
-    inertia = np.zeros((n, 3, 3))
-    inertia[0] = np.sum(mass[:3, None, None] * steiner(first - centre), axis=0)
-    return _chain(
-        name,
-        joint_type,
-        n,
-        np.concatenate([np.eye(3)[None], place]),
-        _shifted(ends),
-        np.concatenate([np.eye(3)[None], np.broadcast_to(frame, (n - 1, 3, 3))]),
-        np.concatenate([[total], mass[3:]]),
-        np.concatenate([centre[None], ends[1:]]),
-        inertia,
-        gravity,
-        ("atom{}", "torsion{}"),
-        free=True,
-    )
-
-
-def _chain(
+def linked(
     name: str,
     joint_type: str,
     n: int,
@@ -191,28 +98,28 @@ def _chain(
     com: Array,
     inertia: Array,
     gravity: npt.ArrayLike,
-    names: tuple[str, str] = ("link{}", "joint{}"),
-    free: bool = False,
+    names: tuple[Sequence[str], Sequence[str]] | None = None,
+    first: Sequence[str] = (),
+    parent: Array | None = None,
 ) -> Tree:
-    """A serial chain with joints of one type; rows that are all alike are given once and never copied.
+    """A tree with joints of one type, a serial chain unless `parent` is given; rows all alike are never copied.
 
-    With `free`, link 0 is on a free joint and the names count from 2.
+    `first` are the joint types of the first links, where they differ: then nothing holds the chain to the ground.
+    `names` are those of the links and of the joints.
     """
     joint = BY_NAME[joint_type]
     code: Array = np.array(joint.code, dtype=np.int8)
     nq, nv = np.full(n, joint.nq), np.full(n, joint.nv)
-    links: Sequence[str] = Names(names[0], n, 1 + free)
-    joints: Sequence[str] = Names(names[1], n, 1)
-    if free:
+    if first:
         code = np.full(n, code)
-        code[0], nq[0], nv[0] = BY_NAME["free"].code, BY_NAME["free"].nq, BY_NAME["free"].nv
-        joints = (ROOT_JOINT, *joints[:-1])
+    for i, other in enumerate(first):
+        code[i], nq[i], nv[i] = BY_NAME[other].code, BY_NAME[other].nq, BY_NAME[other].nv
     q_start, v_start = starts(nq), starts(nv)
     per_q, per_v = (int(q_start[-1]),), (int(v_start[-1]),)
     zero, inf = np.zeros(()), np.array(np.inf)
     tree = Tree(
         name=name,
-        parent=np.arange(-1, n - 1, dtype=np.int64),
+        parent=np.arange(-1, n - 1, dtype=np.int64) if parent is None else parent,
         joint_type=np.broadcast_to(code, (n,)),
         placement_rotation=np.broadcast_to(placement_rotation, (n, 3, 3)),
         placement_position=placement_position,
@@ -231,9 +138,9 @@ def _chain(
         friction=np.broadcast_to(zero, per_v),
         armature=np.broadcast_to(zero, per_v),
         gravity=checked_gravity(gravity),
-        link_names=links,
-        joint_names=joints,
-        base_name=WORLD if free else "base",
+        link_names=Names("link{}", n, 1) if names is None else names[0],
+        joint_names=Names("joint{}", n, 1) if names is None else names[1],
+        base_name=WORLD if first else "base",
     )
     check_leaves(tree)
     return tree

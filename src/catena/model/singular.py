@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from catena.errors import SingularError
 from catena.model.giving import giving_way
-from catena.model.joints import JOINT_TYPES
+from catena.model.joints import JOINT_TYPES, Prismatic
 from catena.model.topology import listed
 from catena.model.tree import Tree
 from catena.spatial import Dofs
@@ -22,7 +22,7 @@ Array = npt.NDArray[Any]
 
 _GENERIC = [0.3, 0.7, 0.4, 0.5, 0.6, 0.2, 0.9]  # coordinates at which no joint type is special
 _ROUNDING = 1e-14
-_THIN = 1e-9
+THIN = 1e-9
 
 _CHUNK = 65_536
 _CONFIGURATIONS = 3
@@ -38,12 +38,19 @@ def without_inverse(tree: Tree) -> Array:
     same = tree.inertia.strides[0] == 0
     moments = np.linalg.eigvalsh(tree.inertia[:1] if same else tree.inertia)
     most = moments[:, 2] + tree.mass * np.einsum("ni,ni->n", tree.com, tree.com)
-    return np.flatnonzero((tree.mass <= 0) | (moments[:, 0] <= _THIN * most))
+    return np.flatnonzero((tree.mass <= 0) | (moments[:, 0] <= THIN * most))
 
 
 def check_masses(tree: Tree) -> None:
-    """SingularError for the first link without a mass, which Fixman's partition cannot do with."""
-    if len(massless := np.flatnonzero(tree.mass <= 0)):
+    """SingularError for the first link without a mass, which Fixman's partition cannot do with.
+
+    Except for sliders between the base and the first link: they only give that link more freedom.
+    """
+    massless = np.flatnonzero(tree.mass <= 0)
+    sliders = 0
+    while sliders < tree.n - 1 and tree.mass[sliders] <= 0 and _is_slider(tree, sliders):
+        sliders += 1
+    if len(massless := massless[massless >= sliders]):
         link = tree.link_names[int(massless[0])]
         raise SingularError(
             f"Fixman's partition needs a mass on every link: expected one above zero on link {link!r}, found "
@@ -52,14 +59,18 @@ def check_masses(tree: Tree) -> None:
         )
 
 
+def _is_slider(tree: Tree, link: int) -> bool:
+    """Whether a link slides on the one before it and carries the next one alone."""
+    alone = int(np.sum(tree.parent == link)) == 1 and tree.parent[link + 1] == link
+    return alone and tree.parent[link] == link - 1 and tree.joint_type[link] == Prismatic.code
+
+
 def check_invertible(tree: Tree) -> None:
     """SingularError, with the names of a joint and its link, if M(q) is singular at every configuration q."""
     check_leaves(tree)
-    known: list[int] | None = tree.__dict__.get("_unheld")
-    if known is None:
-        known = tree.__dict__["_unheld"] = unheld_inside(tree)
-    if known:
-        link, joint = tree.link_names[known[0]], tree.joint_names[known[0]]
+    unheld = tree.once("unheld", lambda: unheld_inside(tree))
+    if unheld:
+        link, joint = tree.link_names[unheld[0]], tree.joint_names[unheld[0]]
         raise SingularError(
             f"joint {joint!r} makes the mass matrix singular at every configuration: expected something that resists "
             f"it on its link {link!r} or beyond, found that the joints beyond give way; give the link an inertia or "
@@ -92,7 +103,7 @@ def unheld_leaves(tree: Tree) -> list[int]:
     """Links without children whose own block of M(q) is singular at every q. Cost: O(n), vectorised by joint type."""
     carries = np.zeros(tree.n + 1, dtype=bool)
     carries[tree.parent] = True  # the base, -1, is the last entry
-    return _unheld_among(tree, np.flatnonzero(~carries[:-1]))
+    return unheld_among(tree, np.flatnonzero(~carries[:-1]))
 
 
 def unheld_inside(tree: Tree) -> list[int]:
@@ -102,7 +113,7 @@ def unheld_inside(tree: Tree) -> list[int]:
     of what they carry are found at a few configurations, in O(n). Of trees of more than some thousand links only what
     is near such links is looked at, and what cannot be told from that is not refused.
     """
-    suspects = [i for start in range(0, tree.n, _CHUNK) for i in _unheld_among(tree, np.arange(start, tree.n)[:_CHUNK])]
+    suspects = [i for start in range(0, tree.n, _CHUNK) for i in unheld_among(tree, np.arange(start, tree.n)[:_CHUNK])]
     if not suspects:
         return []
     if tree.n > _MOST_LINKS:
@@ -127,7 +138,7 @@ def _carried(tree: Tree, links: list[int]) -> tuple[list[int], bool]:
     return [int(i) for i in np.flatnonzero(wanted)], not len(frontier)
 
 
-def _unheld_among(tree: Tree, links: Array) -> list[int]:
+def unheld_among(tree: Tree, links: Array) -> list[int]:
     """Those of the links whose own inertia does not hold their joint."""
     types = tree.joint_type[links]
     loose = [_unheld(tree, links[types == joint_type], joint_type) for joint_type in np.unique(types)]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any, Generic, NamedTuple, TypeVar
 
@@ -128,11 +128,15 @@ class Tree:
 
     def digest(self) -> bytes:
         """A 16-byte fingerprint of the content, the same in every process. Cost: O(n) once, then kept."""
-        known: bytes | None = self.__dict__.get("_digest")
-        if known is None:
-            known = _digest(self)
-            object.__setattr__(self, "_digest", known)
-        return known
+        return self.once("digest", lambda: _digest(self))
+
+    def once(self, key: Hashable, make: Callable[[], Value]) -> Value:
+        """What `make` makes of this tree, made when it is first asked for under this key, and kept."""
+        kept: dict[Hashable, Any] = self.__dict__.setdefault("_kept", {})
+        if key not in kept:
+            kept[key] = make()
+        found: Value = kept[key]
+        return found
 
     def __hash__(self) -> int:
         return int.from_bytes(self.digest()[:8], "little", signed=True)

@@ -5,7 +5,8 @@
     K.T @ o.D.inv @ K @ tau               # M⁻¹ τ, in O(n), exactly as the paper writes it
     verify(lambda o: (o.Phi, o.phi @ o.S), robot)
 
-Vectors are flat NumPy arrays; see :class:`Operators` for the spaces they belong to.
+Vectors are flat NumPy arrays, one for each configuration of a batch; see :class:`Operators` for the spaces they belong
+to. With velocities, ``robot.operators(q, v=v)`` also has V, a and b, for whole algorithms in the report's own form.
 """
 
 from __future__ import annotations
@@ -15,15 +16,21 @@ from typing import TYPE_CHECKING
 from catena.later import imported_later
 
 if TYPE_CHECKING:
-    from catena.operators.algebra import Operators
+    from catena.operators.algebra import Operators, States
     from catena.operators.checking import Verification, verify
     from catena.operators.expression import Operator
 
-__all__ = ["Operator", "Operators", "Verification", "verify"]
+__all__ = ["Operator", "Operators", "States", "Verification", "verify"]
 
 __getattr__ = imported_later(  # SciPy's sparse matrices take longer to load than the rest of the package
     __name__,
-    {"Operator": "expression", "Operators": "algebra", "Verification": "checking", "verify": "checking"},
+    {
+        "Operator": "expression",
+        "Operators": "algebra",
+        "States": "algebra",
+        "Verification": "checking",
+        "verify": "checking",
+    },
 )
 
 

@@ -1,17 +1,21 @@
-"""The spatial operators of a mechanism at one configuration: Rodriguez & Kreutz (1988), sections 3 to 5."""
+"""The spatial operators of a mechanism at one configuration or several: Rodriguez & Kreutz (1988), sections 3 to 5."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sparse
 
+from catena.algorithms.spatial_sweeps import INWARD, OUTWARD
+from catena.errors import ShapeError
 from catena.model.tree import Frame
-from catena.operators.elementary import Matrix, Named, Solve
+from catena.operators import geometry
+from catena.operators.elementary import Matrix, Named, Solve, Sweep
 from catena.operators.expression import Identity, Operator
 from catena.operators.geometry import Geometry
 from catena.operators.structure import CAUSAL, STRICTLY_CAUSAL, Space
@@ -22,22 +26,45 @@ if TYPE_CHECKING:
 Array = npt.NDArray[Any]
 
 
+class States(NamedTuple):
+    """The states of filter and smoother: vectors of links (..., 6 n) and of joints (..., nv).
+
+    ζ = φᵀ(a + Eg) (5.8); z, the bias forces filtered; ε = T − Hz, the innovations (5.9); ν = D⁻¹ε; λ = ψᵀHᵀν (4.22);
+    the joint accelerations θ̈ (5.10); and the links' accelerations α = λ + ζ (5.6), in which gravity counts as an
+    acceleration of the base.
+    """
+
+    zeta: Array
+    z: Array
+    eps: Array
+    nu: Array
+    lam: Array
+    acceleration: Array
+    alpha: Array
+
+
 class Operators:
     """Lazy operators on trees with joints of all types: compose them with `@`, apply them to vectors in O(n).
 
     Vectors of the links hold six numbers for each link, base to tip, in the link's own frame: (6 n,). Vectors of the
-    joints are (nv,), those of the tips six numbers for each tip, those of the base six numbers. Causal operators go
-    from the tips to the base. S moves what a link has to its parent, without a change of frame: Δ_φ and L have turned
-    it into the parent's frame already, so SΔ_φ carries forces from links to parents.
+    joints are (nv,), those of the tips six numbers for each tip, those of the base six numbers. For a batch of
+    configurations q (*batch, nq) they are (*batch, 6 n) and so on. Causal operators go from the tips to the base. S
+    moves what a link has to its parent, without a change of frame: Δ_φ and L have turned it into the parent's frame
+    already, so SΔ_φ carries forces from links to parents.
+
+    With joint velocities v, `V`, `a` and `b` are the vectors of the report: accelerations are (ω̇, v̇) of the links'
+    origins. Gravity is an acceleration of the base, `g`, so that a becomes a + E g (3.21).
 
     D includes the rotors' inertias, so the factorizations are those of the whole mass matrix; of the paper's identities
-    (a.1) and (a.47) hold only without rotors.
+    (a.1) and (a.47) hold only without rotors. `rotor_torque` is what rotors need at constant speeds.
     """
 
-    def __init__(self, robot: Robot, q: Array, tips: Sequence[Frame]) -> None:
-        self.tree, self.q, self.tips = robot.tree, q, tuple(tips)
-        self.geometry = Geometry(robot, q)
-        self._links, self._joints = Space("links", 6 * robot.tree.n), Space("joints", robot.nv)
+    def __init__(self, robot: Robot, q: Array, tips: Sequence[Frame], v: Array | None = None) -> None:
+        self.tree, self.q, self.v, self.tips = robot.tree, q, v, tuple(tips)
+        batch = q.shape[:-1]
+        self.geometry = Geometry(robot, q.reshape(math.prod(batch), robot.nq))
+        self._links, self._joints = Space("links", 6 * robot.tree.n, batch), Space("joints", robot.nv, batch)
+        self._tips, self._base = Space("tips", 6 * len(self.tips), batch), Space("base", 6, batch)
 
     I = Identity()
     """The identity, of whatever space it is used in."""
@@ -70,12 +97,12 @@ class Operators:
     @cached_property
     def phi(self) -> Operator:
         """(3.4): φ = (I − SΔ_φ)⁻¹, forces on links summed up from the tips."""
-        return Solve("φ", self._step("I - S Δ_φ", "phi"))
+        return self._sweep("φ", self._step("I - S Δ_φ", "phi"), "phi")
 
     @cached_property
     def psi(self) -> Operator:
         """(5.1): ψ = (I − SΔ_ψ)⁻¹, the same through free joints."""
-        return Solve("ψ", self._step("I - S Δ_ψ", "psi"))
+        return self._sweep("ψ", self._step("I - S Δ_ψ", "psi"), "psi")
 
     @cached_property
     def Phi(self) -> Operator:
@@ -120,12 +147,12 @@ class Operators:
     @cached_property
     def B(self) -> Operator:
         """(3.7): from wrenches on the tips to wrenches on the links that carry them."""
-        return Matrix("B", self._links, Space("tips", 6 * len(self.tips)), self._tip_blocks)
+        return Matrix("B", self._links, self._tips, self._tip_blocks)
 
     @cached_property
     def E(self) -> Operator:
         """(3.8), see errata: from an acceleration of the base to those of the links that stand on it."""
-        return Matrix("E", self._links, Space("base", 6), self._base_blocks)
+        return Matrix("E", self._links, self._base, self._base_blocks)
 
     @cached_property
     def J(self) -> Operator:
@@ -138,57 +165,127 @@ class Operators:
         bodies = self.H @ self.phi @ self.M @ self.phi.T @ self.H.T
         if not self.tree.armature.any():
             return Named("𝓜", bodies)
-        return Named(
-            "𝓜", bodies + Matrix("rotors", self._joints, self._joints, lambda: sparse.diags(self.tree.armature))
-        )
+        armature = np.tile(self.tree.armature, self.geometry.samples)
+        return Named("𝓜", bodies + Matrix("rotors", self._joints, self._joints, lambda: sparse.diags(armature)))
+
+    @property
+    def V(self) -> Array:
+        """(3.12): the velocities of the links, φᵀHᵀθ̇, (..., 6 n)."""
+        return self._of_links(self._rates[0])
+
+    @property
+    def a(self) -> Array:
+        """(2.19), (2.32) with errata: the bias accelerations of the links, (..., 6 n), without gravity."""
+        return self._of_links(self._rates[1])
+
+    @property
+    def b(self) -> Array:
+        """(2.23): the bias forces of the links, (..., 6 n)."""
+        return self._of_links(self._rates[2])
+
+    @property
+    def rotor_torque(self) -> Array:
+        """What rotors (armature) need at constant speeds, (..., nv): zero but on planar, spherical and free joints."""
+        return self._rates[3].reshape(*self._joints.batch, self._joints.size)
+
+    @property
+    def g(self) -> Array:
+        """(3.21): the acceleration of the base that stands for gravity, (6,)."""
+        return np.concatenate([np.zeros(3), -self.tree.gravity])
+
+    def filter(self, T: npt.ArrayLike, f0: npt.ArrayLike | None = None) -> States:
+        """The states of the filter and the smoother of FD3 (5.8)-(5.10), for joint torques T (..., nv).
+
+            o = robot.operators(q, v=v)
+            o.filter(T).acceleration  # forward dynamics
+
+        `f0` (..., 6 tips) are the wrenches that the tips exert on the environment. Gravity is included. O(n).
+        """
+        T = np.asarray(T, dtype=float) - self.rotor_torque
+        outside = 0.0 if f0 is None else self.B @ np.asarray(f0, dtype=float)
+        zeta = self.phi.T @ (self.a + self.E @ self.g)  # (5.8)
+        z = self.psi @ (self.S @ self.L @ T + self.M @ zeta + self.b + outside)
+        eps = T - self.H @ z  # (5.9)
+        nu = self.D.inv @ eps
+        lam = self.psi.T @ self.H.T @ nu
+        return States(zeta, z, eps, nu, lam, nu - self.L.T @ self.S.T @ lam, lam + zeta)  # (5.10), (5.6)
+
+    @cached_property
+    def _rates(self) -> tuple[Array, Array, Array, Array]:
+        if self.v is None:
+            raise ShapeError("V, a and b need joint velocities: ask for robot.operators(q, v=v)")
+        return self.geometry.rates(self.v.reshape(self.geometry.samples, self.tree.nv))
+
+    def _of_links(self, six: Array) -> Array:
+        return six.reshape(*self._links.batch, self._links.size)
 
     def __repr__(self) -> str:
-        names = "I, H, phi, Phi, psi, Psi, M, P, D, G, L, B, E, S, delta_phi, delta_psi, J, mass"
+        names = "I, H, phi, Phi, psi, Psi, M, P, D, G, L, B, E, S, delta_phi, delta_psi, J, mass, V, a, b, g"
         return f"<Operators of {self.tree.name!r}, {self.tree.n} links: {names}>"
 
     def _on_links(self, name: str, make: Any, *pattern: Any) -> Matrix:
         return Matrix(name, self._links, self._links, make, *pattern)
 
     def _shift(self) -> Any:
-        moving = np.flatnonzero(self.tree.parent >= 0)
-        blocks = np.broadcast_to(np.eye(6), (len(moving), 6, 6))
-        return _sparse(blocks, self.tree.parent[moving], moving, self.tree.n)
+        moving = np.flatnonzero(self.geometry.parent >= 0)
+        rows = (6 * self.geometry.parent[moving][:, None] + np.arange(6)).ravel()
+        columns = (6 * moving[:, None] + np.arange(6)).ravel()
+        return sparse.coo_matrix((np.ones(len(rows)), (rows, columns)), shape=(6 * self.geometry.n,) * 2)
+
+    def _sweep(self, name: str, matrix: Matrix, which: str) -> Operator:
+        """(I − SΔ)⁻¹: sparse substitutions, or machine code where there are many links."""
+        if self.geometry.n <= geometry.LONG:
+            return Solve(name, matrix)
+        robot, shape = self.geometry.robot, (self.geometry.samples, self.tree.n)
+
+        def run(x: Array, transposed: bool) -> Array:
+            kernel = robot._compiled.kernel(OUTWARD if transposed else INWARD, kernel_shape="rolled")
+            steps = getattr(self.geometry, which).reshape(*shape, 6, 6)
+            return np.asarray(kernel(steps, x.reshape(-1, *shape, 6))).reshape(x.shape)
+
+        return Sweep(name, matrix, run)
 
     def _step(self, name: str, which: str) -> Matrix:
         """I − SΔ, upper triangular because links come after their parents."""
 
         def make() -> Any:
-            moving = np.flatnonzero(self.tree.parent >= 0)
+            parent = self.geometry.parent
+            moving = np.flatnonzero(parent >= 0)
             steps = getattr(self.geometry, which)[moving]
-            down = _sparse(steps, self.tree.parent[moving], moving, self.tree.n)
-            return sparse.identity(6 * self.tree.n, format="csr") - down.tocsr()
+            down = _sparse(steps, parent[moving], moving, self.geometry.n)
+            return sparse.identity(6 * self.geometry.n, format="csr") - down.tocsr()
 
         return self._on_links(name, make, CAUSAL)
 
     def _rows(self, six: Array) -> Any:
         """A sparse matrix with the six numbers of each degree of freedom at its link."""
         columns = 6 * self.geometry.owner[:, None] + np.arange(6)
-        starts = 6 * np.arange(self.tree.nv + 1)
-        return sparse.csr_matrix((six.ravel(), columns.ravel(), starts), shape=(self.tree.nv, 6 * self.tree.n))
+        starts, shape = 6 * np.arange(self.geometry.nv + 1), (self.geometry.nv, 6 * self.geometry.n)
+        return sparse.csr_matrix((six.ravel(), columns.ravel(), starts), shape=shape)
 
     def _small_blocks(self) -> Any:
         """D from the lower triangles of its blocks."""
-        first = self.tree.v_start[self.geometry.owner]
-        row, column = np.nonzero(np.arange(6) <= (np.arange(self.tree.nv) - first)[:, None])
+        first, nv = self.geometry.first, self.geometry.nv
+        row, column = np.nonzero(np.arange(6) <= (np.arange(nv) - first)[:, None])
         place = first[row] + column
-        lower = sparse.csr_matrix((self.geometry.D[row, column], (row, place)), shape=(self.tree.nv, self.tree.nv))
+        lower = sparse.csr_matrix((self.geometry.D[row, column], (row, place)), shape=(nv, nv))
         return lower + sparse.tril(lower, -1).T
 
     def _tip_blocks(self) -> Any:
         blocks = np.array([_wrench_map(tip) for tip in self.tips]).reshape(-1, 6, 6)
         links = np.array([tip.link for tip in self.tips], dtype=np.int64)
+        sample = np.arange(self.geometry.samples)[:, None]
         moving = np.flatnonzero(links >= 0)
-        return _sparse(blocks[moving], links[moving], moving, self.tree.n, len(self.tips))
+        rows = (links[moving] + self.tree.n * sample).ravel()
+        columns = (moving + len(self.tips) * sample).ravel()
+        size = self.geometry.samples * len(self.tips)
+        return _sparse(np.tile(blocks[moving], (len(sample), 1, 1)), rows, columns, self.geometry.n, size)
 
     def _base_blocks(self) -> Any:
-        standing = np.flatnonzero(self.tree.parent < 0)
+        standing = np.flatnonzero(self.geometry.parent < 0)
         blocks = np.swapaxes(self.geometry.phi[standing], 1, 2)
-        return _sparse(blocks, standing, np.zeros_like(standing), self.tree.n, 1)
+        sample = standing // max(self.tree.n, 1)
+        return _sparse(blocks, standing, sample, self.geometry.n, self.geometry.samples)
 
 
 def _blocks(blocks: Array) -> Any:

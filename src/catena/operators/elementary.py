@@ -146,13 +146,13 @@ class Solve(Elementary):
 
     def realise(self, system: System, signal: Signal) -> Signal:
         """A new unknown y with matrix · y = signal."""
-        y = system.unknown(self.range.size)
+        y = system.unknown(self.range.total)
         system.require(y.under(self.matrix.sparse) + signal.scaled(-1.0))
         return y
 
     def realise_transposed(self, system: System, signal: Signal) -> Signal:
         """A new unknown y with matrixᵀ · y = signal."""
-        y = system.unknown(self.domain.size)
+        y = system.unknown(self.domain.total)
         system.require(y.under(self.matrix.sparse.T.tocsr()) + signal.scaled(-1.0))
         return y
 
@@ -166,6 +166,22 @@ class Solve(Elementary):
     def inv(self) -> Operator:
         """The matrix."""
         return self.matrix
+
+
+class Sweep(Solve):
+    """φ or ψ of a long chain: `run` sweeps over vectors (k, total), inward or, transposed, outward."""
+
+    def __init__(self, name: str, matrix: Matrix, run: Callable[[Array, bool], Array]) -> None:
+        super().__init__(name, matrix)
+        self._run = run
+
+    def apply(self, x: Array) -> Array:
+        """A sweep to the base."""
+        return np.ascontiguousarray(self._run(x.T, False).T)
+
+    def apply_transposed(self, x: Array) -> Array:
+        """A sweep to the tips."""
+        return np.ascontiguousarray(self._run(x.T, True).T)
 
 
 class Named(Elementary):
@@ -214,19 +230,19 @@ class Inverse(Operator):
     @cached_property
     def _factors(self) -> tuple[Any, int]:
         system = System()
-        output = self.expression.realise(system, system.unknown(self.range.size))
+        output = self.expression.realise(system, system.unknown(self.range.total))
         matrix = system.matrix(output)
-        return _factored(matrix, str(self.expression), order="COLAMD"), matrix.shape[0] - self.domain.size
+        return _factored(matrix, str(self.expression), order="COLAMD"), matrix.shape[0] - self.domain.total
 
     def apply(self, x: Array) -> Array:
         """Solve for the input that gives x."""
         factors, others = self._factors
         given = np.concatenate([np.zeros((others, x.shape[1])), x])
-        return np.asarray(factors.solve(given)[: self.range.size])
+        return np.asarray(factors.solve(given)[: self.range.total])
 
     def realise(self, system: System, signal: Signal) -> Signal:
         """A new unknown that the expression turns into the signal."""
-        y = system.unknown(self.range.size)
+        y = system.unknown(self.range.total)
         system.require(self.expression.realise(system, y) + signal.scaled(-1.0))
         return y
 

@@ -11,6 +11,7 @@ from typing import Any, overload
 import numpy as np
 import numpy.typing as npt
 
+from catena.arguments.arrays import as_floats
 from catena.errors import ShapeError
 from catena.operators.structure import MEMORYLESS, Space, Structure
 from catena.operators.systems import Signal, System
@@ -25,7 +26,11 @@ SUM, PRODUCT, ATOM = 0, 1, 2
 
 
 class Operator(ABC):
-    """A linear map from vectors of the space `domain` to those of `range`: flat arrays, or columns of a matrix."""
+    """A linear map from vectors of the space `domain` to those of `range`: flat arrays, or columns of a matrix.
+
+    With a batch of configurations, vectors are (*batch, size), or any array that broadcasts to it, and matrices
+    (*batch, size, k); so are the results.
+    """
 
     domain: Space
     range: Space
@@ -65,12 +70,13 @@ class Operator(ABC):
         return self.range.size, self.domain.size
 
     def dense(self) -> Array:
-        """The whole matrix. O(n²) time and memory."""
+        """The whole matrix, one for each configuration of a batch. O(n²) time and memory."""
         if self.domain is ANY:
             raise ShapeError(
                 f"{self} fits any space, so its matrix has no size; compose it with another operator first"
             )
-        return self.apply(np.eye(self.domain.size))
+        units = np.eye(self.domain.size)
+        return self._on_columns(np.broadcast_to(units, (*self.domain.batch, *units.shape)))
 
     @overload
     def __matmul__(self, other: Operator) -> Operator: ...
@@ -79,13 +85,27 @@ class Operator(ABC):
     def __matmul__(self, other: Operator | npt.ArrayLike) -> Operator | Array:
         if isinstance(other, Operator):
             return Product.of(self, other)
-        x = np.asarray(other, dtype=float)
-        if x.ndim not in (1, 2) or (self.domain is not ANY and len(x) != self.domain.size):
+        x = as_floats(other, f"what {self} is applied to")
+        if self.domain is ANY and x.ndim:
+            return self.apply(x)
+        batch, size = self.domain.batch, self.domain.size
+        columns = x.ndim == len(batch) + 2
+        try:
+            wide = np.broadcast_to(x, (*batch, size, x.shape[-1]) if columns else (*batch, size))
+        except (ValueError, IndexError):
+            wide = None
+        if wide is None or x.ndim == 0 or x.shape[-1 - columns] != size:
+            before = "".join(f"{number}, " for number in batch)
             raise ShapeError(
-                f"{self} takes vectors of {self.domain.name}, shape ({self.domain.size},) or ({self.domain.size}, k); "
-                f"found shape {x.shape}"
+                f"{self} takes vectors of {self.domain.name}, shape ({before}{size}{',' if not batch else ''}) or "
+                f"({before}{size}, k); found shape {x.shape}"
             )
-        return self.apply(x[:, None])[:, 0] if x.ndim == 1 else self.apply(x)
+        return self._on_columns(wide) if columns else self._on_columns(wide[..., None])[..., 0]
+
+    def _on_columns(self, x: Array) -> Array:
+        """What the operator makes of the columns of x (*batch, size, k)."""
+        flat = self.apply(x.reshape(self.domain.total, x.shape[-1]))
+        return flat.reshape(*self.range.batch, self.range.size, x.shape[-1])
 
     def __add__(self, other: Operator) -> Operator:
         return Sum.of(self, other)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 OWN, DOWN, OUT = "own", "down", "out"
@@ -24,10 +25,19 @@ _WORDS: dict[Pattern, str] = {
 
 @dataclass(frozen=True)
 class Space:
-    """Vectors of `size` numbers that belong to the links, the joints, the tips or the base."""
+    """Vectors of `size` numbers that belong to the links, the joints, the tips or the base.
+
+    With several configurations, `batch` is their shape, and there is a vector for each of them.
+    """
 
     name: str
     size: int
+    batch: tuple[int, ...] = ()
+
+    @property
+    def total(self) -> int:
+        """The numbers of all vectors together."""
+        return self.size * math.prod(self.batch)
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -21,6 +20,8 @@ Array = npt.NDArray[Any]
 
 class Description:
     """The part of Robot that says what it is: its names, sizes, links, joints and frames. All of it is read-only."""
+
+    __slots__ = ()
 
     tree: Tree
 
@@ -182,13 +183,13 @@ class Description:
             known = (*self.tree.frames, self.tree.base_name, *self.tree.link_names[:10_000])
             raise UnknownNameError.among("link or frame", name, known) from None
 
-    @cached_property
+    @property
     def _link_numbers(self) -> Names | dict[str, int]:
-        return _numbered(self.tree.link_names)
+        return self.tree.once("link numbers", lambda: _numbered(self.tree.link_names))
 
-    @cached_property
+    @property
     def _joint_numbers(self) -> Names | dict[str, int]:
-        return _numbered(self.tree.joint_names)
+        return self.tree.once("joint numbers", lambda: _numbered(self.tree.joint_names))
 
     def __str__(self) -> str:
         return describe.text(self.tree)

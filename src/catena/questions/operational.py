@@ -15,6 +15,7 @@ from catena.model.singular import check_invertible
 from catena.questions.jacobians import Jacobians, Links, about_frames
 
 if TYPE_CHECKING:
+    from catena.parameters.record import Parameters
     from catena.robot import Robot
 
 Array = npt.NDArray[Any]
@@ -30,6 +31,17 @@ class OperationalInertia(NamedTuple):
     inverse: Array
 
 
+class OperationalDynamics(NamedTuple):
+    """Λ, μ and p of the equation Λ ẍ + μ + p = F for a link or frame, or m of them together.
+
+    Λ is (..., 6 m, 6 m); the Coriolis forces μ and the gravity forces p are (..., 6 m): moments in N m, forces in N.
+    """
+
+    inertia: Array
+    coriolis: Array
+    gravity: Array
+
+
 def _inverse_mass_matrix(robot: Robot, given: tuple[str, ...]) -> Function:
     check_invertible(robot.tree)
     return INVERSE_MASS_MATRIX
@@ -41,11 +53,14 @@ class Operational(Jacobians):
     `link`, `point` and `frame` are as for Jacobians.
     """
 
+    __slots__ = ()
+
     def mass_matrix(
         self,
         q: npt.ArrayLike,
         method: str = "innovations",
         *,
+        parameters: Parameters | npt.ArrayLike | None = None,
         dtype: npt.DTypeLike = np.float64,
         kernel: str | None = None,
     ) -> MassMatrix:
@@ -54,13 +69,15 @@ class Operational(Jacobians):
         Args:
             q: configurations, (..., nq); they are copied.
             method: the formulation behind it, "innovations", "udu", "fixman" or "dense"; all give the same answers.
+            parameters: numbers in place of the model's, a record or vectors (..., 10 links + 3 nv + 3), which broadcast
+                against q: see `parameters`. Not with "fixman".
             dtype: float64 or float32.
             kernel: "unrolled" or "rolled" machine code; chosen by the number of links if left out.
 
         Returns:
             A :class:`~catena.MassMatrix`; nothing of size n x n is made unless you ask for it.
         """
-        return MassMatrix(self, q, method, dtype, kernel)  # type: ignore[arg-type]
+        return MassMatrix(self, q, method, dtype, kernel, parameters)  # type: ignore[arg-type]
 
     @question(_inverse_mass_matrix)
     def inverse_mass_matrix(
@@ -117,6 +134,41 @@ class Operational(Jacobians):
 
         Raises:
             SingularError: if too few joints move the link for Λ ever to exist; `operational_mobility` gives Ω.
+        """
+
+    @question(about_frames("operational_dynamics"))
+    def operational_dynamics(
+        self,
+        q: npt.ArrayLike,
+        link: Links,
+        v: npt.ArrayLike,
+        point: npt.ArrayLike | None = None,
+        frame: str = "link",
+        *,
+        out: tuple[Array, Array, Array] | None = None,
+        dtype: npt.DTypeLike = np.float64,
+        kernel: str | None = None,
+    ) -> OperationalDynamics:
+        """The equation of motion Λ ẍ + μ + p = F of a link or frame: its inertia, Coriolis and gravity forces.
+
+        ẍ = J v̇ + J̇ v is the link's acceleration, of the kind that `link_accelerations` gives in this `frame`, and F the
+        wrench on the link that has the effect of the joint torques, J̄ᵀ τ. Where J loses rank none of them exists.
+
+        Args:
+            q: configurations, (..., nq).
+            link: the link or frame, by name or number; or a list of m of them.
+            v: joint velocities, (..., nv).
+            point: the point that is moved, (..., 3) in m, in the frame's own axes; its origin if left out.
+            frame: "link", "world" or "mixed": whose axes, and the acceleration of which point (see Kinematics).
+            out: arrays for Λ, μ and p.
+            dtype: float64 or float32.
+            kernel: "unrolled" or "rolled" machine code; chosen by the number of links if left out.
+
+        Returns:
+            `inertia` (..., 6 m, 6 m), `coriolis` and `gravity` (..., 6 m). Cost: O(n).
+
+        Raises:
+            SingularError: if too few joints move the link for Λ ever to exist.
         """
 
     @question(about_frames("operational_mobility"))

@@ -69,6 +69,8 @@ def _step(
 class Stepping(Answering):
     """States moved in time."""
 
+    __slots__ = ()
+
     @question(_step)
     def step(
         self,

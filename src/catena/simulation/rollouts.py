@@ -23,6 +23,8 @@ Array = npt.NDArray[Any]
 class Rollouts(Answering):
     """Whole rollouts."""
 
+    __slots__ = ()
+
     def rollout(
         self,
         q: npt.ArrayLike,

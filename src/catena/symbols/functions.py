@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from catena.algorithms import denoc, newton_euler, udu
+from catena.algorithms import denoc, energy, newton_euler, udu
 from catena.algorithms.composite_body import mass_matrix
+from catena.algorithms.coriolis import CORIOLIS_MATRIX
+from catena.algorithms.inverse_matrix import INVERSE_MASS_MATRIX
+from catena.arguments.links import link_name
 from catena.errors import UnknownNameError, UnsupportedError
+from catena.functions.frames import function_of
+from catena.functions.function import Function
+from catena.functions.linkwise import run_on
 from catena.model.joints import JOINT_TYPES
 from catena.model.lowering.lowered import lower
 from catena.model.tree import Tree
@@ -15,6 +21,7 @@ from catena.scalars import Scalar
 from catena.spatial import ArticulatedInertia, Mat3, RigidInertia
 from catena.symbols.mechanism import Letters, SymbolicLinks
 from catena.symbols.readable import expression
+from catena.symbols.recursion import recorded
 from catena.symbols.result import Symbolic
 from catena.symbols.ring import Ring
 
@@ -90,36 +97,142 @@ WHAT: Mapping[str, Question] = {
 FORWARD_DYNAMICS = "forward_dynamics"
 
 
-def symbolic(robot: Robot, what: str = "mass_matrix") -> Symbolic:
+CLOSED = 3
+"""Up to this many degrees of freedom equations are written out; where the algorithm divides, one fewer."""
+
+_DIVIDING = ("udu", FORWARD_DYNAMICS, "articulated_bodies")
+
+FUNCTIONS: Mapping[str, Function] = {
+    "gravity_torque": energy.GRAVITY_TORQUE,
+    "coriolis_matrix": CORIOLIS_MATRIX,
+    "kinetic_energy": energy.KINETIC_ENERGY,
+    "potential_energy": energy.POTENTIAL_ENERGY,
+    "center_of_mass": energy.CENTER_OF_MASS,
+    "momentum": energy.CENTROIDAL_MOMENTUM,
+    "inverse_mass_matrix": INVERSE_MASS_MATRIX,
+}
+"""Further questions, by the name of the robot's method; recursions all of them."""
+
+OF_LINKS = ("placement", "jacobian", "jacobian_dot_times", "operational_inertia", "operational_mobility")
+"""Questions about a link."""
+
+
+def symbolic(
+    robot: Robot, what: str = "mass_matrix", *, link: Any = None, form: Literal["closed", "recursion"] | None = None
+) -> Symbolic:
     """Derive the equations of motion of a robot in symbols, as SymPy expressions.
 
         catena.symbolic(arm, "mass_matrix").matrix
+        print(catena.symbolic(puma, "forward_dynamics").code("c"))
 
     `what` is one of "mass_matrix"; "udu", its factors U and D with the pivots of D named mhat_i; "gravity", "coriolis"
     and "bias" torques; "inverse_dynamics"; "forward_dynamics"; "composite_bodies" and "articulated_bodies", the papers'
-    M̃_i and M̂_i about the origins of the joints' frames.
+    M̃_i and M̂_i about the origins of the joints' frames; or the name of a method of the robot: "kinetic_energy",
+    "potential_energy", "center_of_mass", "momentum" (about the centre of mass), "gravity_torque", "coriolis_matrix",
+    "inverse_mass_matrix", and of a `link`, "placement", "jacobian", "jacobian_dot_times", "operational_inertia",
+    "operational_mobility", in the link's own frame.
 
     Symbols are masses m_i, centres of mass c_i, inertias I_i, lengths l_i and coordinates q_i: every nonzero number of
     the robot becomes a letter, listed in `parameters` of the result with its value and meaning; zeros and right angles
-    stay what they are, so a planar arm stays planar. Returns a `Symbolic`. Needs SymPy, the extra `catena[symbolic]`.
-    Made for arms of a few links: the expressions of a general arm grow exponentially with its length.
+    stay what they are, so a planar arm stays planar.
+
+    `form` is "closed" for equations that are written out, which grow exponentially with the number of links; or
+    "recursion" for the algorithm itself as an ordered list of short definitions (`definitions` of the result), with the
+    papers' letters for what it keeps; its length grows as the algorithm's cost does. Without it, small mechanisms are
+    written out. Returns a `Symbolic`. Needs SymPy, the extra `catena[symbolic]`.
     """
-    if what not in WHAT and what != FORWARD_DYNAMICS:
-        raise UnknownNameError.among("symbolic expression", what, [*WHAT, FORWARD_DYNAMICS])
+    known = [*WHAT, FORWARD_DYNAMICS, *FUNCTIONS, *OF_LINKS]
+    if not isinstance(what, str) or what not in known:
+        raise UnknownNameError.among("symbolic expression", what, known)
+    if form not in (None, "closed", "recursion"):
+        raise UnsupportedError(f"form: expected 'closed', 'recursion' or None, found {form!r}")
+    if (link is not None) != (what in OF_LINKS):
+        wanted = "a link" if what in OF_LINKS else "no link"
+        raise UnsupportedError(f"symbolic {what!r}: expected {wanted}, found link={link!r}")
     _require_sympy()
+    closed = what in WHAT or what == FORWARD_DYNAMICS
+    if form == "closed" and not closed:
+        raise UnsupportedError(f"symbolic {what!r} is a recursion: leave form out, and ask the result for `expanded`")
+    if form is None:
+        form = "closed" if closed and _is_small(robot.tree, what) else "recursion"
+    return _closed(robot.tree, what) if form == "closed" else _recursion(robot, what, link)
+
+
+def _is_small(tree: Tree, what: str) -> bool:
+    single = tree.nv == tree.n
+    return tree.nv < CLOSED and single if what in _DIVIDING else tree.nv <= CLOSED
+
+
+def _recursion(robot: Robot, what: str, link: Any) -> Symbolic:
+    """The answer as a list of short definitions."""
     import sympy
 
     tree = robot.tree
+    letters, names, lowered = Letters(tree), _coordinate_names(tree), lower(tree, regroup=False, choose=False)
+    if what == FORWARD_DYNAMICS:
+        question: Question = _accelerations
+    elif what in WHAT:
+        question = WHAT[what]
+    else:
+        own = FUNCTIONS[what] if what in FUNCTIONS else function_of(robot, what, link_name(tree, link))
+        question = _by_function(own)
+    matrices, definitions = recorded(question, letters, lowered, names, what == "coriolis")
+    coordinates = {group: tuple(sympy.Symbol(name) for name in members) for group, members in names.items()}
+    return Symbolic(what, matrices, definitions, letters.names.parameters, coordinates)
+
+
+def _accelerations(links: Any, x: Coordinates) -> dict[str, Rows]:
+    return {"qddot": _column(links, udu.forward_dynamics(links, x["q"], x["qdot"], x["tau"]))}
+
+
+def _by_function(function: Function) -> Question:
+    """A question that a function answers: q and v are its only inputs."""
+
+    def question(links: Any, x: Coordinates) -> dict[str, Rows]:
+        given = {"q": x["q"], "v": x["qdot"]}
+        values = {name: [y for k in links for y in given[name][k]] for name in function.inputs}
+        found = run_on(function, links, values)
+        return {name: _rows(numbers, shape) for name, (numbers, shape) in found.items()}
+
+    return question
+
+
+def _rows(numbers: list[Scalar], shape: tuple[int, ...]) -> Rows:
+    width = shape[-1] if len(shape) > 1 else 1
+    return [list(numbers[i : i + width]) for i in range(0, len(numbers), width)]
+
+
+class Lettered(NamedTuple):
+    """A mechanism in letters: its letters, the ring they span, its links, and coordinates as fields and by name."""
+
+    letters: Letters
+    ring: Ring
+    links: SymbolicLinks
+    fields: Coordinates
+    names: dict[str, list[str]]
+
+
+def in_letters(tree: Tree, *, weightless: bool = False) -> Lettered:
+    """A mechanism with letters for its numbers, for algorithms to run on. Needs SymPy."""
+    _require_sympy()
     letters = Letters(tree)
     names = _coordinate_names(tree)
     angles = [*letters.names.angles, *_angles(tree)]
     plain = [*letters.names.parameters, *[name for group in names.values() for name in group]]
     ring = Ring([name for name in plain if name not in angles], angles, _pivots(tree))
-    links = SymbolicLinks(letters, ring, lower(tree, regroup=False, choose=False), weightless=what == "coriolis")
+    links = SymbolicLinks(letters, ring, lower(tree, regroup=False, choose=False), weightless=weightless)
     fields = {
         group: links.coordinates([ring.variable(name) for name in members], "q" if group == "q" else "v")
         for group, members in names.items()
     }
+    return Lettered(letters, ring, links, fields, names)
+
+
+def _closed(tree: Tree, what: str) -> Symbolic:
+    """The answer written out, with names for what is divided by."""
+    import sympy
+
+    letters, ring, links, fields, names = in_letters(tree, weightless=what == "coriolis")
 
     def readable(rows: Rows) -> Any:
         return sympy.Matrix([[expression(x, ring, letters.inertial) for x in row] for row in rows])

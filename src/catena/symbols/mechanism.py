@@ -85,8 +85,7 @@ class Letters:
 
     def __init__(self, tree: Tree) -> None:
         self.tree, self.names = tree, Names()
-        children = np.bincount(tree.parent[tree.parent >= 0], minlength=tree.n) if tree.n else np.zeros(0)
-        self._branching = children > 1
+        self._branching = np.bincount(tree.parent + 1, minlength=tree.n + 1) > 1  # the base comes first
         self.bodies = [self._body(i) for i in range(tree.n)]
         self.gravity = self._gravity()
 
@@ -155,7 +154,7 @@ class Letters:
         above = tree.joint_rotation[parent] if parent >= 0 else np.eye(3)
         R = above.T @ tree.placement_rotation[i] @ tree.joint_rotation[i]
         before = f"link {tree.link_names[parent]!r}" if parent >= 0 else "the base"
-        label = f"l_{parent + 1}" if parent < 0 or not self._branching[parent] else f"l_{parent + 1},{k}"
+        label = f"l_{parent + 1},{k}" if self._branching[parent + 1] else f"l_{parent + 1}"
         meaning = f"from the origin of {before} to joint {tree.joint_names[i]!r}"
         shift = self._vector(label, tree.placement_position[i], above, meaning, alone=True)
         f = factored(R, np.zeros(3))

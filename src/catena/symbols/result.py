@@ -7,7 +7,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from catena.errors import UnknownNameError
+from catena.symbols.code import code, groups_of, numeric
 from catena.symbols.mechanism import Parameter
+
+_WIDE = 250
+"""Lines longer than this are not drawn."""
 
 
 @dataclass(frozen=True)
@@ -88,13 +92,40 @@ class Symbolic:
         return self.expanded.subs({name: parameter.value for name, parameter in self.parameters.items()})
 
     def function(self, *groups: str, name: str | None = None) -> Callable[..., Any]:
-        """A NumPy function of the given groups of coordinates ("q" if none is given), with the robot's own numbers."""
-        import sympy
+        """A NumPy function of the given groups of coordinates ("q" if none is given), with the robot's own numbers.
 
-        numeric = self.numeric()
-        arguments = [list(self.coordinates[group]) for group in groups or ("q",)]
-        compiled: Callable[..., Any] = sympy.lambdify(arguments, numeric[name] if name else numeric.matrix, "numpy")
+        It gives the matrix of that `name`, or the first one. Definitions are computed one after the other.
+        """
+        import numpy as np
+
+        own, order = numeric(self), groups_of(self)
+        given = groups or ("q",)
+        place = list(self.matrices).index(name) if name else 0
+        if missing := set(order) - set(given):
+            raise UnknownNameError.among("group of coordinates", min(missing), given)
+
+        def compiled(*arrays: Any) -> Any:
+            by_group = dict(zip(given, arrays, strict=True))
+            found = own(*[by_group[group] for group in order])
+            return np.array(found[place] if len(self.matrices) > 1 else found)
+
         return compiled
+
+    def code(self, language: str = "python", *, parameters: str = "numbers") -> str:
+        """The source of a function that computes the matrices: "python", "c" or "latex".
+
+            print(catena.symbolic(arm, "udu").code("c"))
+
+        The Python function takes the groups of coordinates that matter ("q", "qdot", "qddot", "tau") as sequences and
+        returns nested lists, one for each matrix; the C function takes pointers to doubles and writes each matrix row
+        by row. `parameters` are "numbers", the robot's own, or "named": a further argument, in Python a mapping by
+        name, in C an array in the order of `parameters`. LaTeX is one aligned block of equations.
+        """
+        return code(self, language, parameters)
+
+    def _repr_latex_(self) -> str:
+        """What notebooks show."""
+        return code(self, "latex", "numbers")
 
     def latex(self) -> str:
         """One LaTeX equation for each matrix and each definition."""
@@ -105,9 +136,20 @@ class Symbolic:
         return "\n\n".join(lines)
 
     def __str__(self) -> str:
-        """The matrices as SymPy draws them, no row broken however long, and the definitions."""
-        import sympy
+        """The matrices as SymPy draws them, no row broken however long, and the definitions.
 
-        lines = [f"{name} =\n{sympy.pretty(matrix, wrap_line=False)}" for name, matrix in self.matrices.items()]
+        Matrices of recursions that are too wide to draw are listed entry by entry, without zeros.
+        """
+        lines = [f"{name} =\n{self._drawn(name)}" for name in self.matrices]
         lines += [f"{symbol} = {meaning}" for symbol, meaning in self.definitions.items()]
         return "\n\n".join(lines)
+
+    def _drawn(self, name: str) -> str:
+        import sympy
+
+        matrix = self.matrices[name]
+        drawn: str = sympy.pretty(matrix, wrap_line=False)
+        if not self.definitions or max(map(len, drawn.splitlines()), default=0) <= _WIDE:
+            return drawn
+        places = ((i, j) for i in range(matrix.rows) for j in range(matrix.cols) if matrix[i, j] != 0)
+        return "\n".join(f"[{i + 1}, {j + 1}] {matrix[i, j]}" for i, j in places)

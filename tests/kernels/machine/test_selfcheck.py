@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 import pytest
 
@@ -46,3 +48,14 @@ def test_wrong_code_is_replaced(monkeypatch):
     if host().assembles:
         assert made == [True, False]
     assert agrees(code, traced, np.dtype(float))
+
+
+def test_results_that_are_not_finite_are_compared_without_a_word():
+    """NumPy would warn of ∞ - ∞, in the name of the user's call."""
+    sizes, outputs = traced_arm()
+    large = {name: [1e200 * x for x in values] for name, values in outputs.items()}
+    traced = sizes, {name: [x * x for x in values] for name, values in large.items()}
+    code = object_code(unrolled_ir(*traced, dtype=np.float64, target=host()))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert agrees(code, traced, np.dtype(float))

@@ -26,9 +26,10 @@ class Question(IntEnum):
     GENERAL = 0  # the Python function that answers every call
     NUMBER = 1  # which book of a robot is the question's
     OWNER = 2  # the class that ``self`` must be an instance of
-    PARAMETERS = 3  # how many there are
-    POSITIONAL = 4  # how many of them may be given without their name
-    SIZE = 5
+    USUALLY = 3  # the class below it that ``self`` nearly always is
+    PARAMETERS = 4  # how many there are
+    POSITIONAL = 5  # how many of them may be given without their name
+    SIZE = 6
 
 
 class Parameter(IntEnum):
@@ -61,7 +62,9 @@ class Book(IntEnum):
     """Words of a book; then the entries, each the address of a procedure and a word for each parameter."""
 
     ENTRIES = 0  # how many there are
-    SIZE = 1
+    USUAL = 1  # the procedure of calls with arrays only, in order, all else left out; or 0
+    ARRAYS = 2  # how many arrays those are
+    SIZE = 3
 
 
 class Procedure(IntEnum):

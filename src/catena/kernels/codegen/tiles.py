@@ -23,8 +23,8 @@ PART = 120
 """About how many operations make a part."""
 TILE_BYTES, TILE_BLOCKS, WIDE_TILE_BLOCKS = 2**16, 8, 4
 """A tile has no more blocks than these allow, fewer where results are written past the caches, but at least two."""
-LINE, AHEAD = 64, 2**15
-"""Bytes of a cache line, and the largest piece of an array that is called into the cache."""
+LINE, NEAR, AHEAD = 64, 2**15, 2**17
+"""Bytes of a cache line, and the largest pieces of an array that are called into the first cache, and into any."""
 SCATTERED = 4096
 """Results of up to so many components are written by straight code."""
 WIDE, STREAMED = 2**10, 2**23
@@ -43,6 +43,15 @@ class TileArray(NamedTuple):
     width: int
     place: int
     components: Sequence[int | float]
+
+
+class _Line(NamedTuple):
+    """A cache line to be called for: where to count from, the offset, whether it is written, and into which cache."""
+
+    start: str
+    offset: int
+    writes: int
+    nearness: int
 
 
 class Tiled(Straight):
@@ -107,9 +116,9 @@ class Tiled(Straight):
         ahead = self._lines(w, following, inputs, 0) + self._lines(w, tiles.i, narrow, 1)
         for part in range(parts):
             w.put(f"call void @part{part}(ptr %scratch, i64 {blocks})")
-            for start, offset, writes in ahead[part::parts]:
-                line = w.new(f"getelementptr i8, ptr {start}, i64 {offset}")
-                w.put(f"call void @llvm.prefetch.p0(ptr {line}, i32 {writes}, i32 3, i32 1)")
+            for line in ahead[part::parts]:
+                at = w.new(f"getelementptr i8, ptr {line.start}, i64 {line.offset}")
+                w.put(f"call void @llvm.prefetch.p0(ptr {at}, i32 {line.writes}, i32 {line.nearness}, i32 1)")
         self._transpose(w, "scatter", tiles.i, blocks, outputs, self._scatter)
         tiles.close()
         if any(map(self._streamed, self.task.outputs)):
@@ -192,14 +201,24 @@ class Tiled(Straight):
         w.put(f"br label %{name}.written")
         w.label(f"{name}.plain")
 
-    def _lines(self, w: Writer, sample: str, arrays: Sequence[TileArray], writes: int) -> list[tuple[str, int, int]]:
-        """Cache lines of a tile's rows, if these follow each other: where to count from, offset, whether to write."""
+    def _used_lines(self, array: TileArray, size: int, whole: bool) -> list[int]:
+        """Where the cache lines begin that hold what is used of a tile's rows, or all of them."""
+        every = range(0, size, LINE)
+        if whole or len(array.components) == array.width:
+            return list(every)
+        rows, item = self.blocks * self.lanes.W, self.lanes.dtype.itemsize
+        used = {(row * array.width + int(i)) * item // LINE for row in range(rows) for i in array.components}
+        return [at for at in every if at // LINE in used]
+
+    def _lines(self, w: Writer, sample: str, arrays: Sequence[TileArray], writes: int) -> list[_Line]:
+        """Cache lines of a tile's rows, if these follow each other."""
         self.block.declarations.add("declare void @llvm.prefetch.p0(ptr, i32, i32, i32)")
-        lines: list[tuple[str, int, int]] = []
+        lines: list[_Line] = []
         for array in arrays:
             size = self.blocks * self.lanes.size * array.width
             if size <= AHEAD:
                 offset = w.new(f"mul i64 {sample}, {array.stride}")
                 start = w.new(f"getelementptr {self.lanes.scalar}, ptr {array.rows}, i64 {offset}")
-                lines += [(start, at, writes) for at in range(0, size, LINE)]
+                nearness = 3 if size <= NEAR else 2
+                lines += [_Line(start, at, writes, nearness) for at in self._used_lines(array, size, bool(writes))]
         return lines

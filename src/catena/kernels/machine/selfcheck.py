@@ -52,8 +52,8 @@ def agrees(
         expected = _expected(outputs, samples, repeated)
         batch = _joined(kernel, [*samples.values()], [*map(len, outputs.values())])
         singles = [_joined(kernel, [x[i] for x in samples.values()], [*map(len, outputs.values())]) for i in (0, 1)]
-    scale = TOLERANCE[dtype.itemsize] * np.abs(expected).max(initial=1.0, where=np.isfinite(expected))
-    close = np.abs(batch - expected) <= scale
+        scale = TOLERANCE[dtype.itemsize] * np.abs(expected).max(initial=1.0, where=np.isfinite(expected))
+        close = np.abs(batch - expected) <= scale
     return bool(np.all(close | ~np.isfinite(expected)) and np.array_equal(singles, batch[:2], equal_nan=True))
 
 

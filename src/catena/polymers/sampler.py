@@ -1,0 +1,167 @@
+"""Hybrid Monte Carlo of polymers: velocities in internal coordinates, trajectories by RATTLE in Cartesian ones.
+
+M depends on q, so leapfrog in q and v is neither reversible nor does it keep volumes, and samples wrongly even where
+every step is accepted. RATTLE (Andersen 1983) moves atoms, whose masses are constant, along the surface that the rods
+leave, is symplectic there, and leaves √det M(q) as the density of rigid bonds. Its equations are solved by
+iteration; as a solution might be another one than the way back finds, each step is also taken backwards, and what does
+not lead back to its start is rejected (Zappa, Holmes-Cerfon & Goodman 2018).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from catena.errors import CatenaError, ShapeError
+from catena.fixman.hard_coordinates import HardCoordinates
+from catena.polymers.samples import Samples
+
+if TYPE_CHECKING:
+    from catena.polymers.polymer import Polymer
+
+Array = npt.NDArray[Any]
+Energy = Callable[[Array], tuple[Any, Array]]
+
+_TOLERANCE = 1e-12
+_WAY_BACK = 1e-8
+_ITERATIONS = 60
+_HOPELESS = 1e2
+"""Rods as many times too long as this are given up."""
+
+
+@dataclass
+class State:
+    """Positions and velocities of the atoms (chains, atoms, 3), potential energy (chains,), forces, slopes of rods."""
+
+    x: Array
+    v: Array
+    energy: Array
+    force: Array
+    slopes: Array
+    alive: Array
+    """Whether all steps so far could be taken, (chains,)."""
+
+
+class Rattle:
+    """One time step on the surface that the rods leave."""
+
+    def __init__(self, polymer: Polymer, energy: Energy | None, kT: float, fixman: bool, step: float, x: Array) -> None:
+        self._polymer, self._energy, self._kT, self._fixman, self.h = polymer, energy, np.asarray(kT), fixman, step
+        self._rods: HardCoordinates = polymer.partition.hard_coordinates
+        self._weights = 1 / polymer.masses[:, None]
+        self._lengths = self._rods.evaluate(polymer.points(x))
+        self._size = float(np.sqrt(2 * np.max(self._lengths)))
+
+    def start(self, x: Array, v: Array) -> State:
+        """The state at positions x with velocities v, which are made to leave the rods their lengths."""
+        slopes = self._rods.slopes(self._polymer.points(x))
+        energy, force = self._potential(x)
+        return State(x, self._along(slopes, v), energy, force, slopes, np.ones(len(x), dtype=bool))
+
+    def advanced(self, s: State) -> State:
+        """The state one step later."""
+        half = s.v + 0.5 * self.h * self._weights * s.force
+        x, solved = self._moved(s.x, s.slopes, half)
+        half = (x - s.x) / self.h
+        slopes = self._rods.slopes(self._polymer.points(x))
+        energy, force = self._potential(x)
+        v = self._along(slopes, half + 0.5 * self.h * self._weights * force)
+        back, found = self._moved(x, slopes, -v + 0.5 * self.h * self._weights * force)
+        returned = np.abs(back - s.x).max(axis=(-1, -2)) < _WAY_BACK * self._size
+        return State(x, v, energy, force, slopes, s.alive & solved & found & returned)
+
+    def total_energy(self, s: State) -> Array:
+        """Kinetic and potential energy."""
+        kinetic = 0.5 * np.einsum("a,...ai,...ai->...", self._polymer.masses, s.v, s.v)
+        return np.asarray(kinetic + s.energy)
+
+    def _moved(self, x: Array, slopes: Array, v: Array) -> tuple[Array, Array]:
+        """Positions after a step at velocity v, brought back to the surface along the slopes at x; did it work?"""
+        factors = self._rods.factors(slopes)
+        new, solved, open_ = x + self.h * v, np.zeros(len(x), dtype=bool), np.arange(len(x))
+        for _ in range(_ITERATIONS):
+            off = self._rods.evaluate(self._polymer.points(new[open_])) - self._lengths[open_]
+            worst = np.max(np.abs(off) / self._lengths[open_], axis=-1, initial=0.0)
+            solved[open_] = worst <= _TOLERANCE
+            going = (worst > _TOLERANCE) & (worst < _HOPELESS)
+            open_, off = open_[going], off[going]
+            if not len(open_):
+                break
+            reaction = self._rods.solve(factors.of(open_), off)
+            new[open_] -= self._weights * self._on_atoms(slopes[open_], reaction)
+        return new, solved
+
+    def _along(self, slopes: Array, v: Array) -> Array:
+        """The part of velocities that leaves the rods their lengths."""
+        moving = self._polymer.points(v)
+        moving[..., len(self._polymer.masses) :, :] = 0.0
+        reaction = self._rods.solve(self._rods.factors(slopes), self._rods.rates(slopes, moving))
+        return np.asarray(v - self._weights * self._on_atoms(slopes, reaction))
+
+    def _on_atoms(self, slopes: Array, reaction: Array) -> Array:
+        return self._rods.forces(slopes, reaction)[..., : len(self._polymer.masses), :]
+
+    def _potential(self, x: Array) -> tuple[Array, Array]:
+        """Potential energy (...) and forces, Fixman's included."""
+        energy, force = np.zeros(x.shape[:-2]), np.zeros(x.shape)
+        if self._energy is not None:
+            value, gradient = self._energy(x)
+            if np.shape(gradient) != x.shape:
+                raise ShapeError(f"energy: expected a gradient of shape {x.shape}, found {np.shape(gradient)}")
+            energy, force = energy + value, force - gradient
+        if self._fixman:
+            value, push = self._rods.potential(self._polymer.points(x), self._kT)
+            energy, force = energy + value, force + push[..., : x.shape[-2], :]
+        return energy, force
+
+
+def sampled(
+    polymer: Polymer,
+    samples: int,
+    q: npt.ArrayLike,
+    energy: Energy | None,
+    kT: float,
+    fixman: bool,
+    step: float,
+    steps: int,
+    every: int,
+    rng: np.random.Generator,
+) -> Samples:
+    """What :meth:`catena.polymers.Polymer.sample` gives."""
+    if not (kT > 0 and step > 0 and min(samples, steps, every) >= 1):
+        raise CatenaError(
+            "sample: expected samples, steps and every of at least 1, kT and step above zero, found "
+            f"samples={samples}, steps={steps}, every={every}, kT={kT}, step={step}"
+        )
+    robot = polymer.robot
+    start = robot.normalize(np.asarray(q, dtype=float))
+    batch = start.shape[:-1]
+    x = polymer.positions(start.reshape(-1, robot.nq))
+    mover = Rattle(polymer, energy, kT, fixman, step, x)
+    kept, accepted, lost = np.empty((samples, *x.shape)), 0.0, 0.0
+    for number in range(samples):
+        for _ in range(every):
+            x, taken, dead = _trajectory(mover, polymer, x, kT, steps, rng)
+            accepted, lost = accepted + taken, lost + dead
+        kept[number] = x
+    total = samples * every
+    return Samples(polymer, kept.reshape(samples, *batch, *x.shape[1:]), accepted / total, lost / total)
+
+
+def _trajectory(
+    mover: Rattle, polymer: Polymer, x: Array, kT: float, steps: int, rng: np.random.Generator
+) -> tuple[Array, float, float]:
+    """Where each chain is after one trajectory that is accepted or not; shares accepted, and lost on the way."""
+    q = polymer.configuration(x)
+    v = polymer.robot.mass_matrix(q).inv_sqrt_times(np.sqrt(kT) * rng.standard_normal((len(x), polymer.robot.nv)))
+    with np.errstate(all="ignore"):  # what cannot be solved becomes NaN, and is rejected
+        first = state = mover.start(x, polymer.velocities(q, v))
+        for _ in range(steps):
+            state = mover.advanced(state)
+        gain = mover.total_energy(first) - mover.total_energy(state)
+        accept = state.alive & (np.log(rng.random(len(x))) < gain / kT)
+    return np.where(accept[:, None, None], state.x, x), float(accept.mean()), float(1 - state.alive.mean())
