@@ -6,7 +6,7 @@ from catena.kernels.machine import fingerprint as _fingerprint  # noqa: F401 - i
 
 # isort: split
 from catena import fixman, operators, robots
-from catena.build import Builder, from_dh, planar_chain, point_mass_chain, random_tree, rod_chain
+from catena.build import Builder, cable, from_dh, planar_chain, point_mass_chain, random_tree, rod_chain
 from catena.errors import (
     CacheWarning,
     CatenaError,
@@ -95,6 +95,7 @@ __all__ = [
     "UnsupportedError",
     "Weld",
     "__version__",
+    "cable",
     "controllers",
     "count",
     "evaluate",

@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from catena.errors import ModelError
+from catena.model import cable as cables
 from catena.model import chains, dh, polymers
 from catena.model import random_tree as random_trees
 from catena.model.assemble import assemble
@@ -176,3 +177,4 @@ rod_chain = _robot(chains.rod_chain)
 point_mass_chain = _robot(polymers.point_mass_chain)
 from_dh = _robot(dh.from_dh)
 random_tree = _robot(random_trees.random_tree)
+cable = _robot(cables.cable)

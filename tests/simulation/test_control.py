@@ -78,6 +78,15 @@ def test_a_cost_is_the_sum_over_steps(arm: catena.Robot) -> None:
     assert np.array_equal(run.q, arm.rollout(q, v, tau, DT).q)
 
 
+def test_parameters_of_other_widths_are_other_kernels(arm: catena.Robot) -> None:
+    q, v = start(arm)
+    runs = [
+        arm.rollout(q, v, None, DT, steps=2, control=lambda t, q, v, p: -p[..., :1] * v, parameters=np.ones((5, width)))
+        for width in (1, 2)
+    ]
+    assert np.array_equal(runs[0].q, runs[1].q)
+
+
 def test_what_changes_in_a_function_is_seen(arm: catena.Robot) -> None:
     q, v = start(arm)
     gain = 1.0

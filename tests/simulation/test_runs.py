@@ -104,6 +104,13 @@ def test_resampling(run: catena.Run) -> None:
             run.resampled(wrong)
 
 
+def test_springs_keep_energy() -> None:
+    rod = catena.cable(1.0, 3, 1.0, 1.0)
+    v = np.random.default_rng(0).uniform(-1, 1, rod.nv)
+    run = catena.simulate(rod, rod.neutral(), v, 0.2, 0.01, integrator="adaptive", tolerance=1e-10)
+    assert np.ptp(run.energy()) < 1e-7 * np.ptp(run.energy(springs=False))
+
+
 def test_energy_and_momentum(run: catena.Run) -> None:
     assert run.energy().shape == (2, 2, 4)
     assert run.momentum().shape == (2, 2, 4, 6)

@@ -14,6 +14,9 @@
     compile   LLVM makes an object file, which the disk cache keeps: machine.compile
     check     against the graph: selfcheck
     load      machine.compile                    and what it reads of the mechanism: codegen.context
+
+A function that is repeated, as the steps of a rollout are, takes the same way: `emit` puts the loops of
+codegen.repeated around its code.
 """
 
 from __future__ import annotations

@@ -27,6 +27,9 @@ INTEGRATOR_HINTS = {
     "EULER": "Euler's method with the new speeds in q is 'semi_implicit'",
     "RUNGE_KUTTA": "the classical method of Runge and Kutta is 'rk4'",
     "RK2": "the method of second order is 'midpoint'",
+    "ADAPTIVE": "steps that adapt themselves are those of catena.simulate",
+    "VARIATIONAL": "variational steps are those of catena.simulate",
+    "DOPRI": "the method of Dormand and Prince is 'adaptive' in catena.simulate",
     "IMPLICIT": "the step that takes stiff springs and damping is 'linearly_implicit'",
 }
 """What users of other libraries may look for."""

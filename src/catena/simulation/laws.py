@@ -93,7 +93,7 @@ def _given(
         return Given(what, function, reason="as loops over many links know no whole states")
     asked = Given(what, function)
     try:
-        name = f"{what}-{_digest(asked, tree, arrays, width, result)}"
+        name = f"{what}-{width}-{_digest(asked, tree, arrays, width, result)}"
     except Exception as error:  # whatever the function does with what it does not expect
         return Given(what, function, reason=f"as it could not be traced ({type(error).__name__}: {error})")
     return Given(what, function, Law(name, algorithm(asked), inputs, whole=True), values)

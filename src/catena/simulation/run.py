@@ -66,9 +66,14 @@ class Run:
         found: Array | None = self.torques() if callable(self.torques) else self.torques
         return found
 
-    def energy(self) -> Array:
-        """Kinetic and potential energy together, (..., rows), in J."""
-        return np.asarray(self.robot.kinetic_energy(self.q, self.v) + self.robot.potential_energy(self.q))
+    def energy(self, springs: bool = True) -> Array:
+        """Kinetic and potential energy together, (..., rows), in J; that of the joints' springs too, if these acted."""
+        robot = self.robot
+        energy = robot.kinetic_energy(self.q, self.v) + robot.potential_energy(self.q)
+        if springs and robot.stiffness.any():
+            stretch = robot.difference(robot.neutral(), self.q) - robot.rest
+            energy = energy + 0.5 * (robot.stiffness * stretch**2).sum(axis=-1)
+        return np.asarray(energy)
 
     def momentum(self) -> Array:
         """The momentum about the base's origin, (..., rows, 6): angular (N m s), then linear (N s)."""

@@ -10,10 +10,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from catena.algorithms.integrators import INTEGRATORS
 from catena.arguments.arrays import Port, Signature
+from catena.arguments.words import one_of
 from catena.arguments.wrenches import Wrenches
 from catena.errors import ShapeError, UnsupportedError
 from catena.functions.question import Answering
+from catena.questions.stepping import INTEGRATOR_HINTS
 from catena.simulation.divergence import tell
 from catena.simulation.events import STOP, Event, Watch, ends, happened, watched, watches
 from catena.simulation.laws import Control
@@ -25,6 +28,9 @@ if TYPE_CHECKING:
     from catena.robot import Robot
 
 Array = npt.NDArray[Any]
+
+OWN = ("adaptive", "variational")
+"""Integrators that single steps do not have."""
 
 PACE = 0.1
 """About so many seconds are computed at a time: then Ctrl-C is heard, and the progress bar moves."""
@@ -94,7 +100,7 @@ def simulate(
     if not isinstance(robot, Answering):
         raise UnsupportedError(f"simulate: expected a Robot first, got a {type(robot).__name__}")
     steps = _steps(duration, dt)
-    own = isinstance(integrator, str) and integrator in ("adaptive", "variational")
+    own = one_of("integrator", integrator, (*INTEGRATORS, *OWN), INTEGRATOR_HINTS) in OWN
     options = Options("rk4" if own else integrator, method, joint_losses, joint_springs, np.float64, None)
     asked = Asked(q, v, None, dt, steps, control, None, parameters, f_ext, every, bound, t0=t0)
     rollout = Rollout(robot, asked, options)
