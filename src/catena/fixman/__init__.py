@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING
 from catena.later import imported_later
 
 if TYPE_CHECKING:
-    from catena.fixman.body_blocks import RigidBlocks, rigid_blocks
     from catena.fixman.families import Family
     from catena.fixman.method import solve_with_error
     from catena.fixman.parallel_chain import solve_in_pieces
     from catena.fixman.planar_point_masses import planar_blocks
     from catena.fixman.point_masses import Partition, partition
+    from catena.fixman.rigid_bodies import RigidBlocks, rigid_blocks
 
 __all__ = [
     "Family",
@@ -37,9 +37,9 @@ __getattr__ = imported_later(
         "Family": "families",
         "Partition": "point_masses",
         "partition": "point_masses",
-        "RigidBlocks": "body_blocks",
+        "RigidBlocks": "rigid_bodies",
         "planar_blocks": "planar_point_masses",
-        "rigid_blocks": "body_blocks",
+        "rigid_blocks": "rigid_bodies",
         "solve_in_pieces": "parallel_chain",
         "solve_with_error": "method",
     },
