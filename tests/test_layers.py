@@ -22,6 +22,7 @@ LAYERS = [
     {"functions.function", "model", "robots"},
     {"sweeps"},
     {"trace.recorder", "functions.linkwise", "functions.recipes", "arguments.arrays", "arguments.links"},
+    {"functions.derived"},
     {"algorithms"},
     {"functions.catalogue"},
     {"kernels"},
@@ -29,7 +30,9 @@ LAYERS = [
     {"functions"},
     {"..."},
     {"robot"},
-    {"load", "build", "polymers", "system", "simulate", "view"},
+    {"load", "build", "polymers"},
+    {"system", "view"},
+    {"poses"},
     {"__init__"},
     {"cli"},
 ]

@@ -80,7 +80,14 @@ def _filter_and_smooth(links: Links, phi: Field, H: Field, T: Field) -> tuple[Fi
 
 def fd3(links: Links, q: Field, v: Field, tau: Field, f_ext: Field | None = None) -> Field:
     """Algorithm FD3 (5.8)-(5.10): the filter takes torques and bias forces together. Three sweeps."""
-    phi, H, zeta, P, z, G, nu, lam, vdot = links.fields("phi H zeta P z G nu lam vdot")
+    return fd3_with_factors(links, q, v, tau, f_ext)[0]
+
+
+def fd3_with_factors(
+    links: Links, q: Field, v: Field, tau: Field, f_ext: Field | None = None
+) -> tuple[Field, Field, Field]:
+    """FD3 with the factors of M that it finds on its way: θ̈, G and D of :mod:`catena.algorithms.innovations`."""
+    phi, H, zeta, P, z, G, D, nu, lam, vdot = links.fields("phi H zeta P z G D nu lam vdot")
     zeta[links.base], lam[links.base] = at_rest(links), Motion.zero()
     for k in links.base_to_tip():
         phi[k], H[k] = k.joint(q[k])
@@ -89,14 +96,14 @@ def fd3(links: Links, q: Field, v: Field, tau: Field, f_ext: Field | None = None
         if f_ext is not None:
             z[k] = z[k] - k.frame @ f_ext[k]
     for k in links.tip_to_base():
-        D, G[k], P_plus = free_joint(P[k], H[k], k.armature)  # (4.6), (5.12), (4.5)
+        D[k], G[k], P_plus = free_joint(P[k], H[k], k.armature)  # (4.6), (5.12), (4.5)
         eps, z_plus = filtered(z[k], tau[k] - k.rotor_bias(H[k], v[k]), H[k], G[k])  # (5.9)
-        nu[k] = D.inv @ eps
+        nu[k] = D[k].inv @ eps
         P[k.parent] += phi[k].congruence(P_plus)
         z[k.parent] += phi[k] @ z_plus  # ψ z + L T
     for k in links.base_to_tip():
         vdot[k], lam[k] = smoothed(phi[k].T @ lam[k.parent], nu[k], H[k], G[k])  # (5.10)
-    return vdot
+    return vdot, G, D
 
 
 def fd4(links: Links, q: Field, v: Field, tau: Field, f_ext: Field | None = None) -> Field:
@@ -130,6 +137,7 @@ FD1 = _forward("fd1", fd1)
 FD2 = _forward("fd2", fd2, alpha="motion")
 FD3 = _forward("fd3", fd3)
 FD4 = _forward("fd4", fd4)
+FD3_WITH_FACTORS = _forward("fd3/factors", fd3_with_factors, G="axes", D="small")
 
 METHODS: Mapping[str, Function] = {"fd1": FD1, "fd2": FD2, "fd3": FD3, "fd4": FD4}
 """The algorithms by name. Joint accelerations are the first output of each."""

@@ -21,6 +21,7 @@ import numpy.typing as npt
 from scipy.linalg import lapack
 
 from catena.algorithms.block_band import block_functions
+from catena.arguments.arrays import as_floats
 from catena.errors import ShapeError, SingularError
 from catena.functions.store import Compiled
 from catena.model.chains import planar_chain
@@ -65,7 +66,7 @@ class PlanarBlocks:
 
     def solve(self, b: npt.ArrayLike) -> Solution:
         """(G^θθ)⁻¹ b by the pipeline (13), for b of shape (..., n), which broadcasts with the batch. O(n) each."""
-        b = np.asarray(b, dtype=float)
+        b = as_floats(b, "b")
         if b.shape[-1:] != (self.n,):
             raise ShapeError(f"b: expected {self.n} numbers along the last axis, found shape {b.shape}")
         if self.theta_theta[0].ndim > 1:
@@ -124,7 +125,7 @@ def planar_blocks(
     direction at rest. Returns :class:`PlanarBlocks`, which solves and gives the determinant by Fixman's theorem in
     O(n). Cost: O(n).
     """
-    angle = np.asarray(theta, dtype=float)
+    angle = as_floats(theta, "theta")
     if angle.ndim < 1:
         raise ShapeError(f"theta: expected one angle for each link, found shape {angle.shape}")
     n = angle.shape[-1]
@@ -158,11 +159,12 @@ def planar_blocks(
 
 
 def _broadcast(what: str, value: npt.ArrayLike, shape: tuple[int, ...]) -> Array:
-    array = np.asarray(value, dtype=float)
+    array = as_floats(value, what)
     try:
         return np.broadcast_to(array, shape)
     except ValueError:
-        raise ShapeError(f"{what}: expected one number, or shape {shape}, found {array.shape}") from None
+        each = "each link" if what != "base_mass" else "each configuration"
+        raise ShapeError(f"{what}: expected one number, or one for {each} {shape}, found shape {array.shape}") from None
 
 
 @lru_cache(maxsize=8)

@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.sparse import csr_matrix, diags
 
+from catena.arguments.arrays import as_floats
 from catena.errors import ShapeError, SingularError
 from catena.fixman.families import Coordinate, Family
 from catena.fixman.hard_coordinates import CartesianPotential, HardCoordinates
@@ -39,7 +40,7 @@ class Partition:
 
     def at(self, positions: npt.ArrayLike) -> Blocks:
         """The blocks of H at positions (n, dimension)."""
-        x = np.asarray(positions, dtype=float)
+        x = as_floats(positions, "positions")
         if x.shape != (len(self.masses), self.dimension):
             raise ShapeError(f"positions: expected shape {(len(self.masses), self.dimension)}, found {x.shape}")
         soft, hard = (_stacked([family.slopes(x) for family in side], x.size) for side in (self.soft, self.hard))
@@ -61,14 +62,14 @@ class Partition:
         not finite. cond(Hᵇᵇ) grows as n⁴ where bonds and angles of a long chain are hard: there
         :func:`catena.fixman_potential` of the robot keeps its digits. O(n) for chains, branched or not.
         """
-        x = np.asarray(positions, dtype=float)
+        x = as_floats(positions, "positions")
         if x.shape[-2:] != (len(self.masses), self.dimension):
             raise ShapeError(f"positions: expected shape (..., {len(self.masses)}, {self.dimension}), found {x.shape}")
-        return self.hard_coordinates.potential(x, np.asarray(kT, dtype=float))
+        return self.hard_coordinates.potential(x, as_floats(kT, "kT"))
 
     def coordinates(self, positions: npt.ArrayLike) -> tuple[Array, Array]:
         """The soft and the hard coordinates at positions (n, dimension)."""
-        x = np.asarray(positions, dtype=float)
+        x = as_floats(positions, "positions")
         soft, hard = ([family.evaluate(x) for family in side] for side in (self.soft, self.hard))
         return np.concatenate([*soft, np.empty(0)]), np.concatenate([*hard, np.empty(0)])
 
@@ -102,7 +103,7 @@ class Blocks:
 
     def solve(self, b: npt.ArrayLike) -> Solution:
         """(Gᵃᵃ)⁻¹ b for b of shape (soft,), by the pipeline (13), with one step of refinement that tells the error."""
-        b = np.asarray(b, dtype=float)
+        b = as_floats(b, "b")
         if b.shape != (self.soft.shape[0],):
             raise ShapeError(f"b: expected {self.soft.shape[0]} numbers, one for each soft coordinate, found {b.shape}")
         c, d = self.aa @ b, self.ab.T @ b

@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from catena.algorithms.determinant import LOG_DETERMINANT_GRADIENT
+from catena.arguments.arrays import Port, as_array, batch_shape
 from catena.fixman.joints_alone import joints_alone
 from catena.functions.store import Compiled
 from catena.model.singular import check_invertible
@@ -46,11 +47,14 @@ def fixman_potential(robot: Robot, q: npt.ArrayLike, kT: npt.ArrayLike = 1.0) ->
     depends on the units. For hard coordinates of your own choice see :meth:`catena.fixman.Partition.potential`. O(n).
     """
     check_invertible(robot.tree)
-    half = 0.5 * np.asarray(kT, dtype=float)
-    value, gradient = robot._compiled.kernel(LOG_DETERMINANT_GRADIENT)(q)
+    ports = Port("q", (robot.nq,)), Port("kT", ())
+    given = [as_array(x, port, "fixman_potential") for x, port in zip((q, kT), ports, strict=True)]
+    batch_shape(given, ports, "fixman_potential")
+    half = 0.5 * np.asarray(given[1], dtype=float)
+    value, gradient = robot._compiled.kernel(LOG_DETERMINANT_GRADIENT)(given[0])
     alone = robot._compiled.once("joints alone", lambda: _joints_alone(robot))
     if alone is not None:
-        of_all, slope = alone.kernel(LOG_DETERMINANT_GRADIENT)(q)
+        of_all, slope = alone.kernel(LOG_DETERMINANT_GRADIENT)(given[0])
         value, gradient = value - of_all, gradient - slope
     return FixmanPotential(half * value, -half[..., None] * gradient)
 

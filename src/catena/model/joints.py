@@ -13,9 +13,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from catena.model.spaces import Plane, Pose, Rotation, Space
-from catena.scalars import Scalar, is_zero, sincos, sincos_of_sum, unless_lost
-from catena.spatial import Axes, Dofs, Mat3, Motion, ShiftAlong, Transform, Turn, TurnAbout, Vec3
+from catena.model.spaces import Plane, Pose, Rotation, Space, rotation_of_quaternion
+from catena.scalars import Scalar, is_zero, sincos, sincos_of_sum
+from catena.spatial import Axes, Dofs, Motion, ShiftAlong, Transform, Turn, TurnAbout, Vec3
 
 
 @dataclass(slots=True)
@@ -49,6 +49,7 @@ class JointType(Space):
     name: ClassVar[str]
     code: ClassVar[int]
     screw: ClassVar[bool] = False  # turns about z and slides along z only, so frames may be moved along its axis
+    moving_axes: ClassVar[bool] = False  # its axes move in the child's frame
 
     @classmethod
     def motion(cls, q: Dofs, pitch: Scalar, end: Screw) -> Transform:
@@ -68,6 +69,11 @@ class JointType(Space):
     @classmethod
     def axis_rates(cls, q: Dofs, v: Dofs) -> list[Motion]:
         """The columns of Ḣᵀ: how fast each axis changes in the child's frame."""
+        return [Motion.zero()] * cls.nv
+
+    @classmethod
+    def axes_rate_slopes(cls, q: Dofs, v: Dofs) -> list[Motion]:
+        """The derivatives of Ḣᵀ v by each coordinate."""
         return [Motion.zero()] * cls.nv
 
 
@@ -145,7 +151,7 @@ class Cylindrical(JointType):
 class Universal(JointType):
     """An angle about z, then one about the turned x: a cross joint."""
 
-    name, code, nq, nv, angles = "universal", 5, 2, 2, (True, True)
+    name, code, nq, nv, angles, moving_axes = "universal", 5, 2, 2, (True, True), True
 
     @classmethod
     def motion(cls, q: Dofs, pitch: Scalar, end: Screw) -> Transform:
@@ -172,6 +178,13 @@ class Universal(JointType):
         s, c = sincos(q[1])
         return [Motion(Vec3(0, c * v[1], -(s * v[1])), Vec3.zero()), Motion.zero()]
 
+    @classmethod
+    def axes_rate_slopes(cls, q: Dofs, v: Dofs) -> list[Motion]:
+        """The first axis, whose rate this is, turns on with the second angle."""
+        s, c = sincos(q[1])
+        both = v[0] * v[1]
+        return [Motion.zero(), Motion(Vec3(0, -(s * both), -(c * both)), Vec3.zero())]
+
 
 class Planar(Plane, JointType):
     """Two displacements in the xy plane and an angle about z; speeds (vx, vy, ω) in the child's frame."""
@@ -189,16 +202,6 @@ class Planar(Plane, JointType):
     def axes(cls, q: Dofs, pitch: Scalar) -> Axes:
         """vx, vy, ωz."""
         return _axes(3, 4, 2)
-
-
-def rotation_of_quaternion(x: Scalar, y: Scalar, z: Scalar, w: Scalar) -> Mat3:
-    """The rotation along a quaternion of any length whose square is a number above zero; otherwise NaN."""
-    squared = x * x + y * y + z * z + w * w
-    t = unless_lost(2 / squared, squared)  # an infinite t makes every product with it NaN
-    tx, ty, tz = t * x, t * y, t * z
-    xx, yy, zz, xy, xz, yz = x * tx, y * ty, z * tz, x * ty, x * tz, y * tz
-    wx, wy, wz = w * tx, w * ty, w * tz
-    return Mat3(1 - (yy + zz), xy - wz, xz + wy, xy + wz, 1 - (xx + zz), yz - wx, xz - wy, yz + wx, 1 - (xx + yy))
 
 
 class Spherical(Rotation, JointType):

@@ -1,9 +1,9 @@
 """Where joint coordinates live: what joint types with the same kind of coordinates share.
 
-`integrate`, `difference` and `normalize` take and give one joint's coordinates (nq) or speeds (nv) as scalars of any
-kind. Speeds are the joint's motion seen in the child's canonical frame, so `integrate` multiplies by an exponential on
-the right, and `difference` is its inverse. `neutral` and `random` are arrays: their last axis is one joint's
-coordinates; all other axes, samples and joints of the same type, broadcast.
+`integrate`, `difference`, `normalize`, `rates` and `speeds` take and give one joint's coordinates (nq) or speeds (nv)
+as scalars of any kind. Speeds are the joint's motion seen in the child's canonical frame, so `integrate` multiplies by
+an exponential on the right, and `difference` is its inverse. `neutral` and `random` are arrays: their last axis is one
+joint's coordinates; all other axes, samples and joints of the same type, broadcast.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ import numpy as np
 import numpy.typing as npt
 
 from catena.model.lie import quaternion_normalized
-from catena.scalars import Scalar, nearest, sincos
-from catena.spatial import Dofs, Vec3
+from catena.scalars import Scalar, nearest, sincos, unless_lost
+from catena.spatial import Dofs, Mat3, Vec3
 from catena.spatial.quaternion import Quaternion, half_turn, pose_exp, quaternion_exp
 
 Array = npt.NDArray[Any]
@@ -55,6 +55,19 @@ class Space:
         """q with quaternions of unit length; nothing else changes."""
         return q
 
+    @classmethod
+    def rates(cls, q: Dofs, v: Dofs) -> Dofs:
+        """How fast the coordinates (nq) change at speeds v (nv): the derivative of integrate(q, t v) at t = 0.
+
+        Quaternions may have any length, which then does not change.
+        """
+        return v
+
+    @classmethod
+    def speeds(cls, q: Dofs, rates: Dofs) -> Dofs:
+        """The speeds at which coordinates change like that: undoes `rates`."""
+        return rates
+
 
 class Plane(Space):
     """SE(2): q = (x, y, θ), speeds (vx, vy, ω) in the moving frame. `difference` takes the shorter way round."""
@@ -80,6 +93,16 @@ class Plane(Space):
         sinc, cosine = half_turn(turn * turn)
         along, across = cosine / sinc, turn * 0.5
         return Dofs([along * x + across * y, along * y - across * x, turn])
+
+    @classmethod
+    def rates(cls, q: Dofs, v: Dofs) -> Dofs:
+        """How fast the coordinates change at speeds v."""
+        return Dofs([*_turned(q[2], v[0], v[1]), v[2]])
+
+    @classmethod
+    def speeds(cls, q: Dofs, rates: Dofs) -> Dofs:
+        """The speeds at which coordinates change like that."""
+        return Dofs([*_turned(-q[2], rates[0], rates[1]), rates[2]])
 
 
 class Rotation(Space):
@@ -113,6 +136,17 @@ class Rotation(Space):
     def normalize(cls, q: Dofs) -> Dofs:
         """The unit quaternion along q."""
         return Dofs([*Quaternion.of(q.values).unit])
+
+    @classmethod
+    def rates(cls, q: Dofs, v: Dofs) -> Dofs:
+        """How fast the quaternion changes at the angular velocity v."""
+        return Dofs([*Quaternion.of(q.values) @ Quaternion(Vec3(*v) * 0.5, 0)])
+
+    @classmethod
+    def speeds(cls, q: Dofs, rates: Dofs) -> Dofs:
+        """The angular velocity at which the quaternion changes like that."""
+        turn = Quaternion.of(q.values)
+        return Dofs([*(turn.inverse @ Quaternion.of(rates.values)).vector * (2 / turn.squared)])
 
 
 class Pose(Space):
@@ -153,10 +187,34 @@ class Pose(Space):
         position, turn = _parted(q)
         return Dofs([*position, *turn])
 
+    @classmethod
+    def rates(cls, q: Dofs, v: Dofs) -> Dofs:
+        """How fast position and quaternion change at the twist v."""
+        turn = Dofs(q.values[3:])
+        moved = rotation_of_quaternion(*turn) @ Vec3(*v.values[3:])
+        return Dofs([*moved, *Rotation.rates(turn, Dofs(v.values[:3]))])
+
+    @classmethod
+    def speeds(cls, q: Dofs, rates: Dofs) -> Dofs:
+        """The twist at which position and quaternion change like that."""
+        turn = Dofs(q.values[3:])
+        shift = rotation_of_quaternion(*turn).T @ Vec3(*rates.values[:3])
+        return Dofs([*Rotation.speeds(turn, Dofs(rates.values[3:])), *shift])
+
 
 def _parted(q: Dofs) -> tuple[Vec3, Quaternion]:
     """The position and the rotation of a pose."""
     return Vec3(*q.values[:3]), Quaternion.of(q.values[3:]).unit
+
+
+def rotation_of_quaternion(x: Scalar, y: Scalar, z: Scalar, w: Scalar) -> Mat3:
+    """The rotation along a quaternion of any length whose square is a number above zero; otherwise NaN."""
+    squared = x * x + y * y + z * z + w * w
+    t = unless_lost(2 / squared, squared)  # an infinite t makes every product with it NaN
+    tx, ty, tz = t * x, t * y, t * z
+    xx, yy, zz, xy, xz, yz = x * tx, y * ty, z * tz, x * ty, x * tz, y * tz
+    wx, wy, wz = w * tx, w * ty, w * tz
+    return Mat3(1 - (yy + zz), xy - wz, xz + wy, xy + wz, 1 - (xx + zz), yz - wx, xz - wy, yz + wx, 1 - (xx + yy))
 
 
 def _turned(angle: Scalar, x: Scalar, y: Scalar) -> tuple[Scalar, Scalar]:

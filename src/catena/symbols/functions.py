@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from catena.algorithms import denoc, energy, newton_euler, udu
 from catena.algorithms.composite_body import mass_matrix
@@ -142,7 +142,7 @@ def symbolic(
     written out. Returns a `Symbolic`. Needs SymPy, the extra `catena[symbolic]`.
     """
     known = [*WHAT, FORWARD_DYNAMICS, *FUNCTIONS, *OF_LINKS]
-    if what not in known:
+    if not isinstance(what, str) or what not in known:
         raise UnknownNameError.among("symbolic expression", what, known)
     if form not in (None, "closed", "recursion"):
         raise UnsupportedError(f"form: expected 'closed', 'recursion' or None, found {form!r}")
@@ -202,20 +202,37 @@ def _rows(numbers: list[Scalar], shape: tuple[int, ...]) -> Rows:
     return [list(numbers[i : i + width]) for i in range(0, len(numbers), width)]
 
 
-def _closed(tree: Tree, what: str) -> Symbolic:
-    """The answer written out, with names for what is divided by."""
-    import sympy
+class Lettered(NamedTuple):
+    """A mechanism in letters: its letters, the ring they span, its links, and coordinates as fields and by name."""
 
+    letters: Letters
+    ring: Ring
+    links: SymbolicLinks
+    fields: Coordinates
+    names: dict[str, list[str]]
+
+
+def in_letters(tree: Tree, *, weightless: bool = False) -> Lettered:
+    """A mechanism with letters for its numbers, for algorithms to run on. Needs SymPy."""
+    _require_sympy()
     letters = Letters(tree)
     names = _coordinate_names(tree)
     angles = [*letters.names.angles, *_angles(tree)]
     plain = [*letters.names.parameters, *[name for group in names.values() for name in group]]
     ring = Ring([name for name in plain if name not in angles], angles, _pivots(tree))
-    links = SymbolicLinks(letters, ring, lower(tree, regroup=False, choose=False), weightless=what == "coriolis")
+    links = SymbolicLinks(letters, ring, lower(tree, regroup=False, choose=False), weightless=weightless)
     fields = {
         group: links.coordinates([ring.variable(name) for name in members], "q" if group == "q" else "v")
         for group, members in names.items()
     }
+    return Lettered(letters, ring, links, fields, names)
+
+
+def _closed(tree: Tree, what: str) -> Symbolic:
+    """The answer written out, with names for what is divided by."""
+    import sympy
+
+    letters, ring, links, fields, names = in_letters(tree, weightless=what == "coriolis")
 
     def readable(rows: Rows) -> Any:
         return sympy.Matrix([[expression(x, ring, letters.inertial) for x in row] for row in rows])

@@ -1,9 +1,10 @@
 """Derivatives of a traced graph: new expressions in the same graph, so that everything they share is computed once.
 
 Forward, :func:`tangents` carries one direction through the graph at the cost of a few evaluations whatever the number
-of outputs. In reverse, :func:`gradient` gives the slopes of one output along every leaf at that cost. :func:`jacobian`
-takes the reverse way output by output and touches only what an output depends on, so a sparse Jacobian costs what its
-entries cost.
+of outputs. In reverse, :func:`cotangents` gives the slopes of a weighted sum of outputs along every leaf at that cost,
+:func:`gradient` those of one output. :func:`jacobian` takes the reverse way output by output and touches only what an
+output depends on, so a sparse Jacobian costs what its entries cost. The same for recorded sweeps:
+:mod:`catena.trace.recorder.derivatives`.
 
 At kinks: |x| has slope 0 at 0; a choice has the slope of the branch it takes, also where the condition just changes;
 rounding has slope 0 everywhere. The branch that is not taken is computed all the same, so its slope must be finite: a
@@ -35,11 +36,6 @@ def _sign(g: Graph, node: Expr) -> list[Operand]:
     return [g.select("lt", x, 0.0, -1.0, g.select("lt", 0.0, x, 1.0, 0.0))]
 
 
-def _choice(g: Graph, node: Expr) -> list[Operand]:
-    a, b = node.args[:2]
-    return [0.0, 0.0, g.select(node.op, a, b, 1.0, 0.0), g.select(node.op, a, b, 0.0, 1.0)]
-
-
 SLOPES: Mapping[str, Slopes] = {
     "add": lambda g, node: [1.0, 1.0],
     "sub": lambda g, node: [1.0, -1.0],
@@ -55,9 +51,8 @@ SLOPES: Mapping[str, Slopes] = {
     "arctan2": _arctan2,
     "abs": _sign,
     "round": lambda g, node: [0.0],
-    **dict.fromkeys(COMPARISONS, _choice),
 }
-"""For each operation, its derivatives by its arguments, as expressions."""
+"""For each operation but choices, its derivatives by its arguments, as expressions."""
 
 
 def _slopes(node: Expr) -> list[tuple[Expr, Operand]]:
@@ -70,28 +65,51 @@ def _slopes(node: Expr) -> list[tuple[Expr, Operand]]:
 
 def tangents(outputs: Sequence[Operand], directions: Mapping[Expr, Operand]) -> list[Operand]:
     """How each output changes when every leaf in `directions` changes at the rate given there: forward mode."""
-    rate: dict[int, Operand] = {leaf.id: value for leaf, value in directions.items()}
+    rates: dict[int, Operand] = {leaf.id: value for leaf, value in directions.items()}
+
+    def rate(x: Operand) -> Operand:
+        return rates.get(x.id, 0.0) if isinstance(x, Expr) else 0.0
+
     for node in live(outputs):
-        if node.op != LEAF:
-            terms = [node.graph.mul(slope, rate.get(a.id, 0.0)) for a, slope in _slopes(node)]
-            rate[node.id] = _total(node.graph, terms)
-    return [rate.get(x.id, 0.0) if isinstance(x, Expr) else 0.0 for x in outputs]
+        g = node.graph
+        if node.op in COMPARISONS:
+            a, b, x, y = node.args
+            rates[node.id] = g.select(node.op, a, b, rate(x), rate(y))
+        elif node.op != LEAF and any(rate(a) != 0.0 for a in node.args):
+            rates[node.id] = _total(g, [g.mul(slope, rate(a)) for a, slope in _slopes(node)])
+    return [rate(x) for x in outputs]
+
+
+def cotangents(outputs: Sequence[Operand], weights: Sequence[Operand]) -> dict[Expr, Operand]:
+    """The derivatives of the sum of weighted outputs by every leaf it depends on: reverse mode.
+
+    The weights count as constants, whatever they are made of.
+    """
+    parts: dict[int, list[Operand]] = {}
+    for output, weight in zip(outputs, weights, strict=True):
+        if isinstance(output, Expr) and weight != 0.0:
+            parts.setdefault(output.id, []).append(weight)
+    found: dict[Expr, Operand] = {}
+    for node in reversed(live(outputs)):
+        g, total = node.graph, _total(node.graph, parts.pop(node.id, []))
+        if total == 0.0:
+            continue
+        if node.op == LEAF:
+            found[node] = total
+        elif node.op in COMPARISONS:
+            a, b, x, y = node.args
+            for branch, weight in ((x, g.select(node.op, a, b, total, 0.0)), (y, g.select(node.op, a, b, 0.0, total))):
+                if isinstance(branch, Expr):
+                    parts.setdefault(branch.id, []).append(weight)
+        else:
+            for argument, slope in _slopes(node):
+                parts.setdefault(argument.id, []).append(g.mul(total, slope))
+    return found
 
 
 def gradient(output: Operand) -> dict[Expr, Operand]:
     """The derivatives of one output by every leaf it depends on: reverse mode."""
-    if not isinstance(output, Expr):
-        return {}
-    weight: dict[int, list[Operand]] = {output.id: [1.0]}
-    found: dict[Expr, Operand] = {}
-    for node in reversed(live([output])):
-        total = _total(node.graph, weight.pop(node.id, []))
-        if node.op == LEAF:
-            found[node] = total
-            continue
-        for argument, slope in _slopes(node):
-            weight.setdefault(argument.id, []).append(node.graph.mul(total, slope))
-    return found
+    return cotangents([output], [1.0])
 
 
 def jacobian(outputs: Sequence[Operand], leaves: Sequence[Expr]) -> dict[tuple[int, int], Operand]:

@@ -9,6 +9,7 @@ from catena.errors import CatenaError
 from catena.scalars import Scalar
 from catena.trace.graph import LEAF, Graph, Operand, live
 from catena.trace.recorder.links import AnyLink, Habits, RolledField, RolledLinks
+from catena.trace.recorder.merge import merged
 from catena.trace.recorder.recording import BASE, CARRY, CONST, PARENT, SELF, Body, LinkClass, Loop, Recording, Slot
 
 _END = 1 << 30  # the loop after all loops: whoever asks for the outputs
@@ -40,6 +41,8 @@ def record(
             epilogue.stores.update(_stored(name, take(output[links.base])))
         else:
             _emit_output(links, name, output, take)
+    if links.composed:
+        links.loops = merged(links.loops, links.graph, links.base_values)
     return _laid_out(links, list(classes), epilogue)
 
 
@@ -64,7 +67,7 @@ def _emit_output(links: RolledLinks, name: str, output: RolledField, take: Calla
 def _laid_out(links: RolledLinks, classes: list[LinkClass], epilogue: Body) -> Recording:
     """Take out what nobody needs, give each scalar that must be kept a slot, and list the constants that are read."""
     loops = links.loops
-    at_base = _arriving(epilogue)
+    at_base = _arriving(epilogue).union(*[_arriving(body) for x in loops if not x.direction for body in x.bodies])
     arrays = (CARRY,) if links.chain else (SELF, CARRY)  # on a chain, only what is carried reaches the base
     asked = {(array, slot, _END) for slot in at_base for array in arrays}
     loads = set[Load]()
@@ -163,6 +166,7 @@ def _columns(loops: Sequence[Loop], number: int) -> list[str]:
     nodes = [
         node
         for loop in loops
+        if loop.direction
         for node in live([*loop.bodies[number].stores.values(), *loop.bodies[number].carried.values()])
     ]
     return sorted({node.args[1] for node in nodes if node.op == LEAF and node.args[0] == CONST})

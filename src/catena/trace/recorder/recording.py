@@ -44,11 +44,15 @@ class Body:
 
 @dataclass
 class Loop:
-    """One sweep: +1 base to tip, -1 tip to base; a body for each kind of link; what the first turn finds carried."""
+    """One sweep: +1 base to tip, -1 tip to base; a body for each kind of link; what the first turn finds carried.
+
+    With direction 0 it is no sweep but one turn at the base, which has a single body: what that stores, links find at
+    their parent.
+    """
 
     direction: int
     bodies: list[Body] = field(default_factory=list)
-    start: dict[Slot, float] = field(default_factory=dict)
+    start: dict[Slot, Operand] = field(default_factory=dict)
 
 
 @dataclass
@@ -69,7 +73,8 @@ class LinkClass:
 class Recording:
     """Loops with everything dead taken out, and memory laid out: `slots` tells each scalar's place in that of a link.
 
-    `base` is what the base's memory holds at the start, `columns` the constants that each class reads. After the loops
+    `base` is what the base's memory holds at the start, numbers or functions of inputs of the whole robot, and likewise
+    what loops carry at their start. `columns` are the constants that each class reads. After the loops
     comes the `epilogue`, once: what is made of the base's values then, and stored to outputs. `arriving` are the slots
     of the base that it reads, `operations` how many a link takes on average.
     """
@@ -77,7 +82,7 @@ class Recording:
     classes: list[LinkClass]
     loops: list[Loop]
     slots: dict[Slot, int]
-    base: dict[Slot, float]
+    base: dict[Slot, Operand]
     columns: list[list[str]]
     epilogue: Body
     arriving: set[Slot]

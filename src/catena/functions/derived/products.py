@@ -1,0 +1,105 @@
+"""Functions that are derivatives of other functions, for one direction or one weight at a time: no matrix is formed.
+
+    jvp(FD3, by=("q", "v"))    forward: how the outputs change as q and v move in given directions
+    vjp(FD3, by=("q", "v"))    in reverse: the gradient of a weighted sum of the outputs by q and v
+
+Both take any :class:`~catena.functions.function.Function` and give another, for kernels of both shapes, at a small
+multiple of its cost. Nothing is derived by hand: the algorithm runs on expressions and what it leaves behind is
+transformed, a graph by :mod:`catena.trace.derivatives`, recorded sweeps by :mod:`catena.trace.recorder.derivatives`.
+An algorithm may call the algorithm of such a function like any other; it can be differentiated again.
+
+All is in the tangent space of `integrate`: directions and gradients of configurations, and derivatives of results that
+are configurations, have the kind "v". For a free joint that is the spatial velocity of the body in its own frame.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from catena.errors import UnknownNameError, UnsupportedError
+from catena.functions.derived.rolled import rolled_jvp, rolled_vjp
+from catena.functions.derived.unrolled import unrolled_jvp, unrolled_vjp
+from catena.functions.function import Function, by_recipe, kind
+from catena.trace.recorder import RolledLinks
+
+
+def jvp(function: Function, by: Sequence[str]) -> Function:
+    """The derivatives of all outputs along directions of the inputs `by`: Jacobian times vector.
+
+    Its inputs are those of the function and "d" + name for each name in `by`, of the kind that a direction has: first
+    all that the function must have and their directions, then the optional ones and theirs. Its outputs have the names
+    of the function's.
+    """
+    by = _checked(function, by)
+    inputs = _with_more(function, {f"d{name}": (tangent_kind(function.inputs[name]), name) for name in by})
+    outputs = {name: tangent_kind(k) for name, k in function.outputs.items()}
+    made = _derived(function, f"jvp:{','.join(by)}", inputs, outputs)
+
+    def algorithm(links: Any, *given: Any) -> Any:
+        arguments = dict(zip(inputs, given, strict=True))
+        directions = {name: arguments[f"d{name}"] for name in by if arguments[f"d{name}"] is not None}
+        transform = rolled_jvp if isinstance(links, RolledLinks) else unrolled_jvp
+        return _one_or_all(transform(links, function, arguments, directions))
+
+    optional = (*function.optional, *[f"d{name}" for name in by if name in function.optional])
+    return replace(made, algorithm=algorithm, optional=optional)
+
+
+def vjp(function: Function, by: Sequence[str]) -> Function:
+    """The gradients by the inputs `by` of the outputs' sum, weighted: vector times Jacobian.
+
+    Its inputs are those of the function and "w" + name for each output, the weights; first all that the function must
+    have, then the weights, then the optional ones. Its outputs are "d" + name for each name in `by`: optional inputs
+    among those must then be given.
+    """
+    by = _checked(function, by)
+    if function.dense:
+        raise UnsupportedError(f"{function.name} gives a whole matrix: expected arrays that weights can be given for")
+    weights = {f"w{name}": (tangent_kind(k), "") for name, k in function.outputs.items()}
+    inputs = _with_more(function, weights)
+    made = _derived(
+        function, f"vjp:{','.join(by)}", inputs, {f"d{name}": tangent_kind(function.inputs[name]) for name in by}
+    )
+
+    def algorithm(links: Any, *given: Any) -> Any:
+        arguments = dict(zip(inputs, given, strict=True))
+        transform = rolled_vjp if isinstance(links, RolledLinks) else unrolled_vjp
+        return _one_or_all(transform(links, function, arguments, [arguments[name] for name in weights], by))
+
+    optional = tuple(name for name in function.optional if name not in by)
+    return replace(made, algorithm=algorithm, optional=optional)
+
+
+def tangent_kind(kind_name: str) -> str:
+    """The kind of array that directions, weights and gradients have where the array itself has this kind."""
+    return "v" if kind_name == "q" else kind_name
+
+
+def _derived(function: Function, suffix: str, inputs: Mapping[str, str], outputs: Mapping[str, str]) -> Function:
+    return replace(function, name=f"{function.name}/{suffix}", inputs=inputs, outputs=outputs, recipe=None)
+
+
+def _checked(function: Function, by: Sequence[str]) -> tuple[str, ...]:
+    for name in by:
+        if name not in function.inputs:
+            raise UnknownNameError.among(f"input of {function.name}", name, function.inputs)
+        if kind(function.inputs[name]).per not in ("q", "v", "link", "robot"):
+            raise UnsupportedError(f"{function.name}: {name} is made of several arrays; differentiate by these")
+    if function.algorithm is by_recipe:
+        raise UnsupportedError(f"{function.name} is composed with NumPy: it has no sweeps that could be differentiated")
+    return tuple(by)
+
+
+def _with_more(function: Function, more: Mapping[str, tuple[str, str]]) -> dict[str, str]:
+    """The inputs of a function and more of them, each with its kind and the input it belongs to; optional ones last."""
+    required = {name: k for name, k in function.inputs.items() if name not in function.optional}
+    optional = {name: k for name, k in function.inputs.items() if name in function.optional}
+    early = {name: k for name, (k, of) in more.items() if of not in optional}
+    late = {name: k for name, (k, of) in more.items() if of in optional}
+    return {**required, **early, **optional, **late}
+
+
+def _one_or_all(results: list[Any]) -> Any:
+    return results[0] if len(results) == 1 else tuple(results)
