@@ -64,6 +64,40 @@ def test_blocks_are_the_inverse_of_the_free_mass_matrix(n, straight, rng) -> Non
         assert np.abs(found - block).max() < 1e-12
 
 
+def test_blocks_of_batches_are_those_of_their_samples(rng) -> None:
+    theta, lengths, masses = rng.uniform(-3, 3, (2, 3, 6)), rng.uniform(0.5, 1.5, 6), rng.uniform(0.5, 1.5, 6)
+    b, together = rng.standard_normal((2, 3, 6)), planar_blocks(theta, lengths, masses)
+    solution = together.solve(b)
+    for index in np.ndindex(2, 3):
+        one = planar_blocks(theta[index], lengths, masses)
+        for found, expected in zip(together.dense(), one.dense(), strict=True):
+            assert np.array_equal(found[index], expected)
+        assert solution.x[index] == pytest.approx(one.solve(b[index]).x, rel=1e-12)
+        assert solution.reaction[index] == pytest.approx(one.solve(b[index]).reaction, rel=1e-12)
+        assert together.log_determinant()[index] == pytest.approx(one.log_determinant(), abs=1e-12)
+    with pytest.raises(catena.ShapeError, match="masses"):
+        planar_blocks(theta, lengths, np.ones(5))
+
+
+@pytest.mark.parametrize("n", [1, 2, 5])
+def test_blocks_of_a_floating_base(n, rng) -> None:
+    """A mass on two sliders that carries the chain: accelerations and determinants of that robot."""
+    theta, lengths, masses = chain(n, rng)
+    builder, parent, place = catena.Builder("afloat", gravity=(0, 0, 0)), "y", (0, 0, 0)
+    builder.link("x").prismatic("to_x", "base", "x", axis="x").link("y", mass=0.7).prismatic("to_y", "x", "y", axis="y")
+    for i in range(n):
+        builder.link(f"link{i}", mass=masses[i], com=(lengths[i], 0, 0))
+        builder.revolute(f"joint{i}", parent, f"link{i}", position=place)
+        parent, place = f"link{i}", (lengths[i], 0, 0)
+    M = builder.build().mass_matrix(np.concatenate([[0.1, 0.2], theta]))
+    b = rng.standard_normal(n)
+    for batch in (theta, np.stack([theta, theta])):
+        blocks = planar_blocks(batch, lengths, masses, base_mass=0.7)
+        expected = M.solve(np.concatenate([[0, 0], b]))[2:]
+        assert blocks.solve(b).x == pytest.approx(np.broadcast_to(expected, batch.shape), rel=1e-11)
+        assert blocks.log_determinant() == pytest.approx(M.logdet(), abs=1e-11)
+
+
 def test_sparsity_is_that_of_equation_24(rng) -> None:
     tt, tl, ll = planar_blocks(*chain(9, rng)).dense()
     i, j = np.indices((9, 9))

@@ -62,10 +62,10 @@ class Partition:
         not finite. cond(Hᵇᵇ) grows as n⁴ where bonds and angles of a long chain are hard: there
         :func:`catena.fixman_potential` of the robot keeps its digits. O(n) for chains, branched or not.
         """
-        x = np.asarray(positions, dtype=float)
+        x = as_floats(positions, "positions")
         if x.shape[-2:] != (len(self.masses), self.dimension):
             raise ShapeError(f"positions: expected shape (..., {len(self.masses)}, {self.dimension}), found {x.shape}")
-        return self.hard_coordinates.potential(x, np.asarray(kT, dtype=float))
+        return self.hard_coordinates.potential(x, as_floats(kT, "kT"))
 
     def coordinates(self, positions: npt.ArrayLike) -> tuple[Array, Array]:
         """The soft and the hard coordinates at positions (n, dimension)."""

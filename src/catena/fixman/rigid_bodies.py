@@ -18,6 +18,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.sparse import block_diag, bsr_matrix, csr_matrix, identity
 
+from catena.arguments.arrays import as_floats
 from catena.errors import ShapeError, SingularError, UnsupportedError
 from catena.fixman.point_masses import Solution
 from catena.fixman.rounding import rounding
@@ -119,7 +120,7 @@ class RigidBlocks:
         """
         nv = self._geometry.tree.nv
         try:
-            right = np.broadcast_to(np.asarray(b, dtype=float), (*self.batch, nv)).ravel()
+            right = np.broadcast_to(as_floats(b, "b"), (*self.batch, nv)).ravel()
         except ValueError:
             raise ShapeError(f"b: expected shape {(*self.batch, nv)}, found {np.shape(b)}") from None
         c, d = self.aa @ right, self.ab.T @ right

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.spatial.transform import Rotation
 
+from catena.arguments.arrays import as_floats
 from catena.errors import ShapeError, SingularError
 from catena.fixman.families import Family
 from catena.fixman.internal_coordinates import half_square
@@ -212,7 +213,7 @@ class Polymer:
             raise SingularError(f"atom {atom}: expected a hard angle that is bent, found a straight one")
 
     def _checked(self, positions: npt.ArrayLike) -> Array:
-        x = np.asarray(positions, dtype=float)
+        x = as_floats(positions, "positions")
         if x.shape[-2:] != (len(self.masses), 3):
             raise ShapeError(f"positions: expected shape (..., {len(self.masses)}, 3), found {x.shape}")
         return x

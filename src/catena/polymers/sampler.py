@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from catena.arguments.arrays import as_floats
 from catena.errors import CatenaError, ShapeError
 from catena.fixman.hard_coordinates import HardCoordinates
 from catena.polymers.samples import Samples
@@ -138,7 +139,7 @@ def sampled(
             f"samples={samples}, steps={steps}, every={every}, kT={kT}, step={step}"
         )
     robot = polymer.robot
-    start = robot.normalize(np.asarray(q, dtype=float))
+    start = robot.normalize(as_floats(q, "q"))
     batch = start.shape[:-1]
     x = polymer.positions(start.reshape(-1, robot.nq))
     mover = Rattle(polymer, energy, kT, fixman, step, x)
