@@ -152,6 +152,7 @@ def _forward_dynamics_derivatives(losses: bool) -> Function:
         {"dq": "dense:nv,nv", "dv": "dense:nv,nv", "dtau": "dense:nv,nv"},
         optional=("f_ext",),
         recipe=rolled,
+        steepness=1,
     )
 
 

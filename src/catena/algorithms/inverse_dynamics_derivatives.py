@@ -156,6 +156,7 @@ def _inverse_dynamics_derivatives(losses: bool) -> Function:
         {"dq": "dense:nv,nv", "dv": "dense:nv,nv", "da": "dense:nv,nv"},
         optional=("f_ext",),
         recipe=rolled,
+        steepness=1,
     )
 
 
@@ -169,4 +170,5 @@ BIAS_DERIVATIVES = Function(
     {"dq": "dense:nv,nv", "dv": "dense:nv,nv"},
     optional=("f_ext",),
     recipe=lambda ask, q, v, *f_ext: torque_columns(ask, TORQUE_SLOPES[False], q, v, np.zeros(ask.tree.nv), *f_ext),
+    steepness=1,
 )

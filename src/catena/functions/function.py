@@ -110,7 +110,9 @@ class Function:
     algorithm where that is :func:`by_recipe`. `regroup` and
     `choose` say which lowering passes the algorithm can bear: see :func:`catena.model.lowering.lowered.lower`; with
     `cut` it asks links whether their own inertia has an inverse. `shared` inputs are the same for all samples of a call
-    and come without leading dimensions; rolled kernels keep one copy of them.
+    and come without leading dimensions; rolled kernels keep one copy of them. `steepness` is set where straight-line
+    code grows with the cube of the length of a chain, and the larger the faster: long before other functions, that is
+    too much to compile.
     """
 
     name: str
@@ -123,6 +125,7 @@ class Function:
     shared: tuple[str, ...] = ()
     cut: bool = False
     recipe: Callable[..., Any] | None = None
+    steepness: int = 0
 
     @property
     def question(self) -> str:

@@ -21,6 +21,9 @@ Value = TypeVar("Value")
 UNROLLED = 60
 """Up to this many links a kernel is unrolled unless asked otherwise."""
 
+STEEPEST = 16_000
+"""Above this, `steepness` times dofs times their depth squared, unrolled kernels would take more than ten seconds."""
+
 UNROLLABLE = 250
 """Straight-line code for more links than this would take too long to make."""
 
@@ -78,6 +81,16 @@ def check_kernel_shape(shape: str | None) -> None:
         raise UnsupportedError(f"kernel must be 'unrolled', 'rolled' or None, got {shown}")
 
 
+def _small(tree: Tree, function: Function) -> bool:
+    """Whether a function of a mechanism is small enough for straight-line code."""
+    if tree.n > UNROLLED or not function.steepness:
+        return tree.n <= UNROLLED
+    depth: list[int] = []
+    for parent, nv in zip(tree.parent.tolist(), np.diff(tree.v_start).tolist(), strict=True):
+        depth.append(nv + (depth[parent] if parent >= 0 else 0))
+    return function.steepness * tree.nv * max(depth, default=0) ** 2 <= STEEPEST
+
+
 def chosen_shape(tree: Tree, function: Function, shape: str | None) -> str:
     """The shape of a function's kernels: "unrolled" or "rolled", as asked for or as suits the tree."""
     check_kernel_shape(shape)
@@ -85,7 +98,7 @@ def chosen_shape(tree: Tree, function: Function, shape: str | None) -> str:
     if shape == "rolled" and whole:
         raise UnsupportedError(f"{function.question} makes a whole matrix, which only unrolled kernels can")
     if shape is None or not tree.n:  # where there is no link, there is no loop either
-        shape = "unrolled" if whole or tree.n <= UNROLLED else "rolled"
+        shape = "unrolled" if whole or _small(tree, function) else "rolled"
     if shape == "unrolled" and tree.n > UNROLLABLE and function.algorithm is not by_recipe:
         other = "a method without whole matrices" if whole else "kernel='rolled'"
         raise UnsupportedError(
