@@ -43,7 +43,7 @@ def placement_slopes(R: Array, J: Array) -> tuple[Array, Array]:
 
 def jacobian_derivatives(links: Any, q: Field, point: Point = None, *, places: Sequence[Place]) -> Any:
     """The derivatives of J: six rows for each frame, by column, by coordinate."""
-    J = np.array(jacobian(links, q, point, places=places), dtype=object).reshape(-1, links.nv)
+    J = np.array(jacobian(links, q, point, places=places), dtype=object).reshape(6 * len(places), links.nv)
     return jacobian_slopes(J, _order((k.index, k.joint_type) for k in links), places[0].frame)
 
 
@@ -65,7 +65,7 @@ def _order(joints: Iterable[tuple[int, type[JointType]]]) -> Array:
 
 def jacobian_slopes(J: Array, order: Array, frame: str) -> Array:
     """The derivatives (..., 6 m, nv, nv) of J (..., 6 m, nv), the last dimension saying by which coordinate."""
-    blocks = J.reshape(*J.shape[:-2], -1, 6, J.shape[-1])
+    blocks = J.reshape(*J.shape[:-2], J.shape[-2] // 6, 6, J.shape[-1])
     of, by = blocks[..., :, None], blocks[..., None, :]
     (w, u), (w_by, u_by) = ((x[..., :3, :, :], x[..., 3:, :, :]) for x in (of, by))
     along = [_cross(w, w_by), _cross(w, u_by) + _cross(u, w_by)]  # J(j) × J(k)
