@@ -21,8 +21,9 @@ Value = TypeVar("Value")
 UNROLLED = 60
 """Up to this many links a kernel is unrolled unless asked otherwise."""
 
-STEEPEST = 16_000
-"""Above this, `steepness` times dofs times their depth squared, unrolled kernels would take more than ten seconds."""
+STEEP, STEEPEST = 16_000, 160_000
+"""Above these, `steepness` times dofs times their depth squared, kernels are not unrolled unless asked for, or refused:
+the first stands for about ten seconds of compiling."""
 
 UNROLLABLE = 250
 """Straight-line code for more links than this would take too long to make."""
@@ -81,14 +82,13 @@ def check_kernel_shape(shape: str | None) -> None:
         raise UnsupportedError(f"kernel must be 'unrolled', 'rolled' or None, got {shown}")
 
 
-def _small(tree: Tree, function: Function) -> bool:
-    """Whether a function of a mechanism is small enough for straight-line code."""
-    if tree.n > UNROLLED or not function.steepness:
-        return tree.n <= UNROLLED
+def _steepness(tree: Tree, function: Function) -> int:
+    """How much straight-line code a function makes of a mechanism, if that grows with the cube of its length."""
     depth: list[int] = []
-    for parent, nv in zip(tree.parent.tolist(), np.diff(tree.v_start).tolist(), strict=True):
-        depth.append(nv + (depth[parent] if parent >= 0 else 0))
-    return function.steepness * tree.nv * max(depth, default=0) ** 2 <= STEEPEST
+    if function.steepness:
+        for parent, nv in zip(tree.parent.tolist(), np.diff(tree.v_start).tolist(), strict=True):
+            depth.append(nv + (depth[parent] if parent >= 0 else 0))
+    return function.steepness * tree.nv * max(depth, default=0) ** 2
 
 
 def chosen_shape(tree: Tree, function: Function, shape: str | None) -> str:
@@ -98,10 +98,16 @@ def chosen_shape(tree: Tree, function: Function, shape: str | None) -> str:
     if shape == "rolled" and whole:
         raise UnsupportedError(f"{function.question} makes a whole matrix, which only unrolled kernels can")
     if shape is None or not tree.n:  # where there is no link, there is no loop either
-        shape = "unrolled" if whole or _small(tree, function) else "rolled"
+        small = tree.n <= UNROLLED and _steepness(tree, function) <= STEEP
+        shape = "unrolled" if whole or small else "rolled"
     if shape == "unrolled" and tree.n > UNROLLABLE and function.algorithm is not by_recipe:
         other = "a method without whole matrices" if whole else "kernel='rolled'"
         raise UnsupportedError(
             f"{function.question} unrolled for {tree.n:,} links: expected at most {UNROLLABLE} links; use {other}"
+        )
+    if shape == "unrolled" and _steepness(tree, function) > STEEPEST:
+        raise UnsupportedError(
+            f"{function.question} unrolled for {tree.n:,} links in such long branches would take minutes to compile; "
+            "use kernel='rolled'"
         )
     return shape
