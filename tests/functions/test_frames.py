@@ -67,7 +67,7 @@ def test_a_list_of_links_is_one_link_after_the_other(robot: Any, frame: str, poi
 def test_every_question_is_the_same_in_every_way(name: str, question: str) -> None:
     robot = ALL[name]()
     tip = robot.links[-1].name
-    alone = question == "placement" or QUESTIONS[question].check is not None
+    alone = question in ("placement", "placement_derivatives") or QUESTIONS[question].check is not None
     links = tip if alone else (tip, robot.links[0].name, robot.base_name)
     if question in ("operational_inertia", "dynamically_consistent_inverse") and not name.startswith("floating"):
         return

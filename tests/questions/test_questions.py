@@ -57,6 +57,15 @@ QUESTIONS = {
     "momentum_about_base": lambda r, q, v, a, **o: r.momentum(q, v, "base", **o),
     "momentum_about_a_point": lambda r, q, v, a, **o: r.momentum(q, v, (0.1, -0.2, 0.3), **o),
     "momentum_about_points": lambda r, q, v, a, **o: r.momentum(q, v, 3 * v[..., :3], **o),
+    "forward_derivatives": lambda r, q, v, a, **o: np.stack(r.forward_dynamics_derivatives(q, v, a, **o)),
+    "inverse_derivatives": lambda r, q, v, a, **o: np.stack(r.inverse_dynamics_derivatives(q, v, a, **o)),
+    "bias_derivatives": lambda r, q, v, a, **o: np.stack(r.bias_derivatives(q, v, **o)),
+    "by_wrenches": lambda r, q, v, a, **o: r.inverse_dynamics_wrench_derivative(q, **o),
+    "linearize": lambda r, q, v, a, **o: np.concatenate(r.linearize(q, v, a, **o), axis=-1),
+    "energy_gradient": lambda r, q, v, a, **o: np.stack(r.kinetic_energy_gradient(q, v, **o)),
+    "momentum_derivatives": lambda r, q, v, a, **o: np.stack(r.momentum_derivatives(q, v, **o)),
+    "placement_derivatives": lambda r, q, v, a, **o: r.placement_derivatives(q, r.links[-1], **o).rotation,
+    "jacobian_derivatives": lambda r, q, v, a, **o: r.jacobian_derivatives(q, r.links[-1], **o),
     "momentum_matrix": lambda r, q, v, a, **o: r.centroidal_momentum_matrix(q, **o),
 }
 

@@ -18,18 +18,16 @@ from collections.abc import Container, Sequence
 from functools import partial
 from typing import Any
 
-import numpy as np
-
 from catena.algorithms.changes import Change, State, accelerated, changes_at, moving
 from catena.algorithms.composite_body import mass_matrix
 from catena.algorithms.forward_dynamics import FD3
 from catena.algorithms.innovations import FACTOR, SOLVE
-from catena.algorithms.inverse_dynamics_derivatives import TORQUE_SLOPES, Matrix, derivatives_at, torque_columns
+from catena.algorithms.inverse_dynamics_derivatives import Matrix, derivatives_at, torque_derivatives
 from catena.algorithms.joint_losses import losses_at, with_joint_losses
 from catena.algorithms.newton_euler import bias
 from catena.algorithms.reverse_gaussian_elimination import eliminate, eliminated
 from catena.functions.function import Function
-from catena.functions.recipes import Ask
+from catena.functions.recipes import Ask, columns, products
 from catena.scalars import Scalar, is_zero
 from catena.spatial import Dofs, Motion
 from catena.sweeps import Field
@@ -137,13 +135,9 @@ def _forward_dynamics_derivatives(losses: bool) -> Function:
     forward = with_joint_losses(FD3) if losses else FD3
 
     def rolled(ask: Ask, q: Any, v: Any, tau: Any, *f_ext: Any) -> tuple[Any, Any, Any]:
-        a, factors = ask(forward, q, v, tau, *f_ext), [x[..., None, :, :] for x in ask(FACTOR, q)]
-        by_q, by_v = torque_columns(ask, TORQUE_SLOPES[losses], q, v, a, *f_ext)
-
-        def solved(rows: Any) -> Any:
-            return np.swapaxes(ask(SOLVE, q[..., None, :], *factors, rows), -1, -2)
-
-        return solved(-np.swapaxes(by_q, -1, -2)), solved(-np.swapaxes(by_v, -1, -2)), solved(np.eye(ask.tree.nv))
+        a, factors = ask(forward, q, v, tau, *f_ext), ask(FACTOR, q)
+        dq, dv = (products(ask, SOLVE, -x, q, *factors) for x in torque_derivatives(ask, losses, *f_ext, q=q, v=v, a=a))
+        return dq, dv, columns(ask, SOLVE, ask.tree.nv, q, *factors)
 
     return Function(
         "forward_dynamics_derivatives" + ("/joint_losses" if losses else ""),
@@ -152,6 +146,7 @@ def _forward_dynamics_derivatives(losses: bool) -> Function:
         {"dq": "dense:nv,nv", "dv": "dense:nv,nv", "dtau": "dense:nv,nv"},
         optional=("f_ext",),
         recipe=rolled,
+        steepness=1,
     )
 
 

@@ -22,12 +22,10 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
-import numpy as np
-
 from catena.algorithms.changes import Change, State, changes_at, changes_by, doubled_turning, moved_axes, moving, unit
 from catena.algorithms.composite_body import MASS_MATRIX
 from catena.functions.function import Function
-from catena.functions.recipes import Ask
+from catena.functions.recipes import Ask, slopes_along
 from catena.scalars import Scalar
 from catena.spatial import Axes, Dofs, Motion, Vec3
 from catena.sweeps import Field, Links
@@ -122,13 +120,11 @@ def _put_across(matrix: Matrix, k: Any, row: int, values: Sequence[Scalar]) -> N
         matrix[row][column] = x
 
 
-def torque_columns(ask: Ask, function: Function, q: Any, v: Any, a: Any, *f_ext: Any) -> tuple[Any, Any]:
-    """The derivatives of the torques by q and by v, (..., nv, nv): a product of :func:`torque_slopes` a column."""
-    state = [x[..., None, :] for x in (q, v, a)]
-    wrenches = [f[..., None, :, :] for f in f_ext]
-    along, rest = np.eye(ask.tree.nv), np.zeros(ask.tree.nv)
-    by_q, by_v = (ask(function, *state, *rates, *wrenches) for rates in ((along, rest), (rest, along)))
-    return np.swapaxes(by_q, -1, -2), np.swapaxes(by_v, -1, -2)
+def torque_derivatives(ask: Ask, losses: bool, *f_ext: Any, **state: Any) -> tuple[Any, Any]:
+    """The derivatives of the torques by q and by v, for long chains: a product of :func:`torque_slopes` a column."""
+    state |= dict(zip(("f_ext",), f_ext, strict=False))
+    function, nv = TORQUE_SLOPES[losses], ask.tree.nv
+    return slopes_along(ask, function, nv, "dq", **state), slopes_along(ask, function, nv, "dv", **state)
 
 
 def _torque_slopes(losses: bool) -> Function:
@@ -147,7 +143,7 @@ TORQUE_SLOPES = {losses: _torque_slopes(losses) for losses in (False, True)}
 
 def _inverse_dynamics_derivatives(losses: bool) -> Function:
     def rolled(ask: Ask, q: Any, v: Any, a: Any, *f_ext: Any) -> tuple[Any, ...]:
-        return *torque_columns(ask, TORQUE_SLOPES[losses], q, v, a, *f_ext), ask(MASS_MATRIX, q)
+        return *torque_derivatives(ask, losses, *f_ext, q=q, v=v, a=a), ask(MASS_MATRIX, q)
 
     return Function(
         "inverse_dynamics_derivatives" + ("/joint_losses" if losses else ""),
@@ -156,6 +152,7 @@ def _inverse_dynamics_derivatives(losses: bool) -> Function:
         {"dq": "dense:nv,nv", "dv": "dense:nv,nv", "da": "dense:nv,nv"},
         optional=("f_ext",),
         recipe=rolled,
+        steepness=1,
     )
 
 
@@ -168,5 +165,6 @@ BIAS_DERIVATIVES = Function(
     {"q": "q", "v": "v", "f_ext": "force"},
     {"dq": "dense:nv,nv", "dv": "dense:nv,nv"},
     optional=("f_ext",),
-    recipe=lambda ask, q, v, *f_ext: torque_columns(ask, TORQUE_SLOPES[False], q, v, np.zeros(ask.tree.nv), *f_ext),
+    recipe=lambda ask, q, v, *f_ext: torque_derivatives(ask, False, *f_ext, q=q, v=v),
+    steepness=1,
 )

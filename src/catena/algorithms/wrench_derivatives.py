@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from catena.algorithms.frames import Place
 from catena.algorithms.innovations import FACTOR
 from catena.algorithms.inverse_matrix import Whitener
 from catena.algorithms.kinematics import WRENCH_TORQUES
 from catena.algorithms.operational_space import RESPONSE
 from catena.functions.function import Function
-from catena.functions.recipes import Ask
+from catena.functions.recipes import link_by_link
 from catena.spatial import Transform
 from catena.sweeps import Field
 
@@ -33,37 +31,17 @@ def _places(links: Any) -> list[Place]:
     return [Place(k.index, Transform.of(), "link") for k in links]
 
 
-def _link_by_link(ask: Ask, function: Function, *arrays: Any) -> Any:
-    """What unit wrenches on one link after the other give, (..., nv, links, 6), so that memory stays O(n²)."""
-    found = []
-    for link in range(ask.tree.n):
-        f = np.zeros((6, ask.tree.n, 6))
-        f[:, link, :] = np.eye(6)
-        answer = ask(function, *arrays, f)
-        found.append(np.swapaxes(answer[0] if isinstance(answer, tuple) else answer, -1, -2))
-    return np.stack(found, axis=-2)
-
-
-def _rolled_inverse(ask: Ask, q: Any) -> Any:
-    return -_link_by_link(ask, WRENCH_TORQUES, q[..., None, :])
-
-
-def _rolled_forward(ask: Ask, q: Any) -> Any:
-    factors = [x[..., None, :, :] for x in ask(FACTOR, q)]
-    return _link_by_link(ask, RESPONSE, q[..., None, :], *factors)
-
-
 INVERSE_DYNAMICS_WRENCH_DERIVATIVE = Function(
     "inverse_dynamics_wrench_derivative",
     inverse_dynamics_wrench_derivative,
     {"q": "q"},
     {"df": "dense:nv,n,6"},
-    recipe=_rolled_inverse,
+    recipe=lambda ask, q: -link_by_link(ask, WRENCH_TORQUES, ask.tree.n, q),
 )
 FORWARD_DYNAMICS_WRENCH_DERIVATIVE = Function(
     "forward_dynamics_wrench_derivative",
     forward_dynamics_wrench_derivative,
     {"q": "q"},
     {"df": "dense:nv,n,6"},
-    recipe=_rolled_forward,
+    recipe=lambda ask, q: link_by_link(ask, RESPONSE, ask.tree.n, q, *ask(FACTOR, q)),
 )

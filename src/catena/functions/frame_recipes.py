@@ -14,12 +14,14 @@ import numpy.typing as npt
 
 from catena.algorithms.coriolis import CORIOLIS_TIMES
 from catena.algorithms.energy import GRAVITY_TORQUE
-from catena.algorithms.frame_derivatives import jacobian_slopes, placement_slopes, rolled_order
+from catena.algorithms.frame_derivatives import column_slope, order, rotation_slope
 from catena.algorithms.innovations import FACTOR
 from catena.algorithms.kinematics import JOINT_AXES, LINK_ACCELERATIONS, LINK_VELOCITIES, PLACEMENTS, WRENCH_TORQUES
 from catena.algorithms.operational_space import RESPONSE
-from catena.functions.recipes import Ask
+from catena.functions.recipes import Ask, parts, stacked
+from catena.model.joints import JOINT_TYPES
 from catena.model.tree import Frame
+from catena.spatial import Mat3, Motion
 
 Array = npt.NDArray[Any]
 _ONE = np.eye(3)
@@ -49,11 +51,21 @@ class Carried:
 
     def placement_derivatives(self, ask: Ask, q: Array, point: Array | None = None) -> tuple[Array, Array]:
         """The derivatives (..., 3, 3, nv) and (..., 3, nv) of the placement of the only one, whose frame is "mixed"."""
-        return placement_slopes(self.placement(ask, q, point)[0], self.jacobian(ask, q, point))
+        R, J = self.placement(ask, q, point)[0], self.jacobian(ask, q, point)
+        entries = rotation_slope(Mat3(*parts(R.reshape(*R.shape[:-2], 1, 9))), Motion.of(parts(np.swapaxes(J, -1, -2))))
+        rotation = stacked(entries, axis=-2)
+        return rotation.reshape(*rotation.shape[:-2], 3, 3, rotation.shape[-1]), J[..., 3:, :]
 
     def jacobian_derivatives(self, ask: Ask, q: Array, point: Array | None = None) -> Array:
         """The derivatives (..., 6 m, nv, nv) of J."""
-        return jacobian_slopes(self.jacobian(ask, q, point), rolled_order(ask.tree), self.frame)
+        J, tree = self.jacobian(ask, q, point), ask.tree
+        joints = zip(range(tree.n), tree.joint_type.tolist(), strict=True)
+        dofs = [(k, i, JOINT_TYPES[code]) for k, code in joints for i in range(JOINT_TYPES[code].nv)]
+        after = np.array([[order(of, by) for by in dofs] for of in dofs]).reshape(tree.nv, tree.nv)
+        blocks = np.swapaxes(J.reshape(*J.shape[:-2], self.count, 6, tree.nv), -1, -2)
+        of, by = Motion.of(parts(blocks[..., :, None, :])), Motion.of(parts(blocks[..., None, :, :]))
+        slopes = stacked(column_slope(self.frame, of, by, after).components, axis=-3)
+        return slopes.reshape(*J.shape, tree.nv)
 
     def jacobian(self, ask: Ask, q: Array, point: Array | None = None) -> Array:
         """J (..., 6 m, nv), from the axes of all joints in the base's frame: those between each frame and the base."""

@@ -133,6 +133,8 @@ class Function:
     `shared` inputs are the same for all samples of a call
     and come without leading dimensions; rolled kernels keep one copy of them. With `double`, a recipe asks for
     numbers in float64 whatever its own results are in.
+    `steepness` is set where straight-line code grows with the cube of the length of a chain, and the larger the faster:
+    long before other functions, that is too much to compile.
     """
 
     name: str
@@ -147,6 +149,7 @@ class Function:
     positive: tuple[str, ...] = ()
     recipe: Callable[..., Any] | None = None
     double: bool = False
+    steepness: int = 0
 
     @property
     def question(self) -> str:

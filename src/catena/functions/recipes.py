@@ -43,8 +43,42 @@ def stacked(scalars: Sequence[Any], axis: int = -1) -> Array:
 
 def columns(ask: Callable[..., Any], function: Function, nv: int, *arrays: Array) -> Array:
     """A whole matrix (..., nv, nv): what `function`, whose last input is a vector (..., nv), makes of unit vectors."""
+    return products(ask, function, np.eye(nv), *arrays)
+
+
+def products(ask: Callable[..., Any], function: Function, matrix: Array, *arrays: Array) -> Array:
+    """What `function`, whose last input is a vector (..., nv), makes of each column of a matrix (..., nv, m)."""
     wide = [np.expand_dims(a, -1 - _rank(k)) for a, k in zip(arrays, function.inputs.values(), strict=False)]
-    return np.swapaxes(ask(function, *wide, np.eye(nv)), -1, -2)
+    return np.swapaxes(ask(function, *wide, np.swapaxes(matrix, -1, -2)), -1, -2)
+
+
+def slopes_along(ask: Callable[..., Any], function: Function, nv: int, along: str, **given: Array) -> Array:
+    """A whole matrix (..., nv, nv): what `function` makes of unit vectors for its input `along`.
+
+    Inputs that are not given are vectors of zeros, but for optional ones, which are left out.
+    """
+    arrays: list[Array] = []
+    for name, kind_name in function.inputs.items():
+        if name in given:
+            arrays.append(np.expand_dims(given[name], -1 - _rank(kind_name)))
+        elif name not in function.optional:
+            arrays.append(np.eye(nv) if name == along else np.zeros(nv))
+    return np.swapaxes(ask(function, *arrays), -1, -2)
+
+
+def link_by_link(ask: Callable[..., Any], function: Function, n: int, *arrays: Array) -> Array:
+    """What unit wrenches on one of n links after the other give, (..., nv, links, 6); memory stays O(n²).
+
+    The last input of `function` is wrenches on all links, its first result is vectors (..., nv).
+    """
+    wide = [np.expand_dims(a, -1 - _rank(k)) for a, k in zip(arrays, function.inputs.values(), strict=False)]
+    found = []
+    for link in range(n):
+        f = np.zeros((6, n, 6))
+        f[:, link, :] = np.eye(6)
+        answer = ask(function, *wide, f)
+        found.append(np.swapaxes(answer[0] if isinstance(answer, tuple) else answer, -1, -2))
+    return np.stack(found, axis=-2)
 
 
 def _rank(kind_name: str) -> int:

@@ -22,6 +22,10 @@ Value = TypeVar("Value")
 UNROLLED = 60
 """Up to this many links a kernel is unrolled unless asked otherwise."""
 
+STEEP, STEEPEST = 16_000, 160_000
+"""Above these, `steepness` times dofs times their depth squared, kernels are not unrolled unless asked for, or refused:
+the first stands for about ten seconds of compiling."""
+
 UNROLLABLE = 250
 """Straight-line code for more links than this would take too long to make."""
 
@@ -95,6 +99,15 @@ def check_kernel_shape(shape: str | None) -> None:
         raise UnsupportedError(f"kernel must be 'unrolled', 'rolled' or None, got {shown}")
 
 
+def _steepness(tree: Tree, function: Function) -> int:
+    """How much straight-line code a function makes of a mechanism, if that grows with the cube of its length."""
+    depth: list[int] = []
+    if function.steepness:
+        for parent, nv in zip(tree.parent.tolist(), np.diff(tree.v_start).tolist(), strict=True):
+            depth.append(nv + (depth[parent] if parent >= 0 else 0))
+    return function.steepness * tree.nv * max(depth, default=0) ** 2
+
+
 def chosen_shape(tree: Tree, function: Function, shape: str | None) -> str:
     """The shape of a function's kernels: "unrolled" or "rolled", as asked for or as suits the tree."""
     check_kernel_shape(shape)
@@ -102,10 +115,16 @@ def chosen_shape(tree: Tree, function: Function, shape: str | None) -> str:
     if shape == "rolled" and whole:
         raise UnsupportedError(f"{function.question} makes a whole matrix, which only unrolled kernels can")
     if shape is None or not tree.n:  # where there is no link, there is no loop either
-        shape = "unrolled" if whole or tree.n <= UNROLLED else "rolled"
+        small = tree.n <= UNROLLED and _steepness(tree, function) <= STEEP
+        shape = "unrolled" if whole or small else "rolled"
     if shape == "unrolled" and tree.n > UNROLLABLE and function.algorithm is not by_recipe:
         other = "a method without whole matrices" if whole else "kernel='rolled'"
         raise UnsupportedError(
             f"{function.question} unrolled for {tree.n:,} links: expected at most {UNROLLABLE} links; use {other}"
+        )
+    if shape == "unrolled" and _steepness(tree, function) > STEEPEST:
+        raise UnsupportedError(
+            f"{function.question} unrolled for {tree.n:,} links in such long branches would take minutes to compile; "
+            "use kernel='rolled'"
         )
     return shape

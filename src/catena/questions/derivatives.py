@@ -9,7 +9,6 @@ import numpy.typing as npt
 
 from catena.algorithms.forward_dynamics_derivatives import FORWARD_DYNAMICS_DERIVATIVES
 from catena.algorithms.inverse_dynamics_derivatives import BIAS_DERIVATIVES, INVERSE_DYNAMICS_DERIVATIVES
-from catena.algorithms.linearization import LINEARIZE, STEPS
 from catena.algorithms.wrench_derivatives import (
     FORWARD_DYNAMICS_WRENCH_DERIVATIVE,
     INVERSE_DYNAMICS_WRENCH_DERIVATIVE,
@@ -17,6 +16,7 @@ from catena.algorithms.wrench_derivatives import (
 from catena.arguments.words import one_of, truth
 from catena.arguments.wrenches import Wrenches
 from catena.functions.function import Function
+from catena.functions.linearization import LINEARIZE, STEPS
 from catena.functions.question import question
 from catena.model.singular import check_invertible
 from catena.questions.motion_derivatives import MotionDerivatives, StateDerivatives

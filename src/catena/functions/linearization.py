@@ -206,10 +206,11 @@ def _function(integrator: str | None, losses: bool) -> Function:
     name = "/".join(["linearize", *([integrator] if integrator else []), *(["joint_losses"] if losses else [])])
     if integrator is None:
         algorithm, recipe = partial(linearized, losses=losses), partial(_rolled, losses=losses)
-        return Function(name, algorithm, _FLOW, _OUTPUTS, optional=("f_ext",), recipe=recipe)
+        return Function(name, algorithm, _FLOW, _OUTPUTS, optional=("f_ext",), recipe=recipe, steepness=1)
     options: Any = {"step": STEPS[integrator], "losses": losses}
     algorithm, recipe = partial(linearized_step, **options), partial(_rolled_step, **options)
-    return Function(name, algorithm, _STEP, _OUTPUTS, optional=("f_ext",), recipe=recipe)
+    steepness = 16 if integrator == "midpoint" else 1  # products of whole matrices
+    return Function(name, algorithm, _STEP, _OUTPUTS, optional=("f_ext",), recipe=recipe, steepness=steepness)
 
 
 LINEARIZE = {(name, losses): _function(name, losses) for name in (None, *STEPS) for losses in (False, True)}
