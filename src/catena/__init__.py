@@ -75,6 +75,7 @@ __getattr__ = imported_later(
     {
         "count": "functions.count",
         "evaluate": "functions.evaluate",
+        "jax": "",
         "release_memory": "kernels.call.release",
         "rotations": "",
         "symbolic": "symbols",

@@ -195,7 +195,7 @@ class Declared:
         options = {name: key for name, key in named.items() if not isinstance(key, Given) and name not in mapped}
         dtype = checked_dtype(self.label(asked), options.pop("dtype", asked._dtype))
         shape = options.pop("kernel", asked._kernel_shape)
-        function = self._chosen(asked, given, options)
+        function = self.chosen(asked, given, options)
         present = tuple(name for name in function.optional if name in given)
         kernel = asked._compiled.kernel(function, present, dtype, shape)
         arguments = iter(given)
@@ -206,7 +206,8 @@ class Declared:
         self._remember(asked, keys, values, mapped, found)
         return found
 
-    def _chosen(self, asked: Answering, given: tuple[str, ...], options: dict[str, Any]) -> Function:
+    def chosen(self, asked: Answering, given: tuple[str, ...], options: dict[str, Any]) -> Function:
+        """The function that answers when these arrays are given, with these options besides `dtype` and `kernel`."""
         if isinstance(self._answer, Function):
             return self._answer
         return self._answer(asked, given, **options)
