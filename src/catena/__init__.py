@@ -73,12 +73,14 @@ __all__ = [
 __getattr__ = imported_later(
     __name__,
     {
+        "casadi": "",
         "count": "functions.count",
         "evaluate": "functions.evaluate",
         "jax": "",
         "release_memory": "kernels.call.release",
         "rotations": "",
         "symbolic": "symbols",
+        "torch": "",
     },
 )
 

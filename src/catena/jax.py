@@ -29,7 +29,7 @@ def function(robot: Robot, question: str, **options: Any) -> Callable[..., Any]:
         options: options of that question, such as `joint_losses=True` or `method="udu"`.
 
     Returns:
-        The function, with one array or a tuple of arrays as its result.
+        The function. It gives what the question gives, with arrays: one, or a tuple, with names if that has names.
 
     Raises:
         UnsupportedError: if JAX is missing; from differentiation, if the question has no derivatives.

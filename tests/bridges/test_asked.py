@@ -10,10 +10,12 @@ import numpy as np
 import pytest
 
 import catena
+import catena.casadi
 import catena.jax
+import catena.torch
 from catena.bridges.asked import Asked
 
-PACKAGES = {"jax": catena.jax}
+PACKAGES = {"jax": catena.jax, "torch": catena.torch, "casadi": catena.casadi}
 
 
 @pytest.fixture(scope="module")

@@ -85,6 +85,8 @@ def test_other_questions_have_derivatives_too(arm: catena.Robot) -> None:
     energy, momentum = (catena.jax.function(arm, name) for name in ("kinetic_energy", "inverse_dynamics"))
     assert relative(jax.grad(energy, 1)(q, v), arm.mass_matrix(q) @ v) < 1e-12
     assert relative(jax.jacfwd(momentum, 2)(q, v, v), arm.mass_matrix(q).dense()) < 1e-12
+    rates = jax.jvp(catena.jax.function(arm, "placements"), (q,), (v,))[1]
+    assert relative(rates.position, arm.link_velocities(q, v, frame="mixed")[:, 3:]) < 1e-12
 
 
 def test_batches_in_every_order(floating: catena.Robot) -> None:

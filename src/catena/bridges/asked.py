@@ -10,6 +10,7 @@ import numpy as np
 
 from catena.arguments.arrays import Port, Signature
 from catena.bridges.maps import Map
+from catena.bridges.samples import common
 from catena.errors import UnknownNameError, UnsupportedError
 from catena.functions.question import Declared
 from catena.functions.store import check_kernel_shape
@@ -54,11 +55,25 @@ class Asked:
             self._options[name] = value
         check_kernel_shape(self._options.get("kernel"))
         self._maps: dict[tuple[str, ...], Map] = {}
+        self._wrapper = declared.wrapper_of()
 
     @property
     def required(self) -> tuple[str, ...]:
         """The arrays that every call gives."""
         return tuple(name for name in self.names if self._defaults[name] is not None)
+
+    def arrays(self, names: Sequence[str] | None) -> tuple[str, ...]:
+        """The names of the arrays that calls give, in order: those named, which must be enough; None: no optional ones.
+
+        UnsupportedError if some are missing, UnknownNameError if there is no such array.
+        """
+        named = self.required if names is None else (names,) if isinstance(names, str) else tuple(names)
+        for name in named:
+            if name not in self.names:
+                raise UnknownNameError.among(f"array of {self.question}", name, self.names)
+        if missing := [name for name in self.required if name not in named]:
+            raise UnsupportedError(f"{self.question}: {', '.join(missing)} must be among the arrays, got {named}")
+        return tuple(name for name in self.names if name in named)
 
     def given(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> dict[str, Any]:
         """The arrays of a call by name, in order; those that are None are left out."""
@@ -92,9 +107,17 @@ class Asked:
     def leading(self, given: Sequence[str], shapes: Sequence[tuple[int, ...]]) -> tuple[int, ...]:
         """The common leading dimensions of arrays with these shapes; ShapeError if some array does not fit."""
         of = self.map(tuple(given))
+        if (found := common(shapes, [port.shape for port in of.inputs])) is not None:
+            return found
         ports = tuple(Port(name, port.shape) for name, port in zip(given, of.inputs, strict=True))
         dummies = [np.broadcast_to(np.zeros(()), shape) for shape in shapes]
         return Signature(self.question, ports, of.outputs, np.dtype(np.float64)).arguments(dummies)[1]
+
+    def results(self, found: Sequence[Any]) -> Any:
+        """The results as the question gives them: one alone, several as a tuple, with names if they have names."""
+        if len(found) == 1:
+            return found[0]
+        return tuple(found) if self._wrapper is None else self._wrapper(*found)
 
     def _made(self, given: tuple[str, ...]) -> Map:
         options = {name: value for name, value in self._options.items() if name != "kernel"}

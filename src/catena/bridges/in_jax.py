@@ -41,8 +41,8 @@ def call(asked: Asked) -> Callable[..., Any]:
         dimensions = asked.leading(tuple(given), [x.shape for x in arrays])
         dtype, of = _dtype(asked, arrays), asked.map(tuple(given))
         spreads = zip(arrays, of.inputs, strict=True)
-        results = bind(of, *[spread(x.astype(dtype), p, dimensions, jnp.broadcast_to) for x, p in spreads])
-        return results[0] if len(results) == 1 else tuple(results)
+        results = bind(of, *[spread(x.astype(dtype), p.shape, dimensions, jnp.broadcast_to) for x, p in spreads])
+        return asked.results(results)
 
     return function
 

@@ -25,7 +25,7 @@ from catena.algorithms.forward_dynamics_products import forward_dynamics_jvp, fo
 from catena.algorithms.joint_losses import with_joint_losses
 from catena.arguments.arrays import Port, Signature
 from catena.functions.derived import in_coordinates, jvp, vjp
-from catena.functions.function import Function
+from catena.functions.function import Function, by_recipe
 from catena.functions.store import Compiled, chosen_shape
 
 By = tuple[int, ...]
@@ -78,6 +78,16 @@ class Map:
     @property
     def _present(self) -> tuple[str, ...]:
         return tuple(name for name in self.function.optional if name in self.names)
+
+    @property
+    def has_jvp(self) -> bool:
+        """Whether it has derivatives: not if it is composed with NumPy."""
+        return self.function.algorithm is not by_recipe
+
+    @property
+    def has_vjp(self) -> bool:
+        """Whether it has gradients of weighted sums: not of a whole matrix either."""
+        return self.has_jvp and not self.function.dense
 
     def kernel(self, dtype: Any) -> Any:
         """The machine code for a dtype, made when first asked for."""

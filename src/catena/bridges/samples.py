@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from catena.arguments.arrays import Port, Shape
+from catena.arguments.arrays import Shape
 from catena.bridges.maps import Map
 
 Broadcast = Callable[[Any, Shape], Any]
@@ -20,9 +20,24 @@ def leading(of: Map, shapes: Sequence[Shape]) -> Shape:
     return max((s[: len(s) - p.rank] for s, p in zip(shapes, of.inputs, strict=True)), key=len)
 
 
-def spread(array: Any, port: Port, dimensions: Shape, broadcast: Broadcast) -> Any:
-    """The array with all leading dimensions, or as it is if it has none."""
-    return array if array.ndim == port.rank else broadcast(array, (*dimensions, *port.shape))
+def common(shapes: Sequence[Shape], own: Sequence[Shape]) -> Shape | None:
+    """The leading dimensions, broadcast, of arrays whose samples have their own shapes; None if some do not fit."""
+    found: Shape = ()
+    for shape, sample in zip(shapes, own, strict=True):
+        more = len(shape) - len(sample)
+        if more < 0 or shape[more:] != sample:
+            return None
+        longer, shorter = (found, shape[:more]) if len(found) >= more else (shape[:more], found)
+        padded = (*[1] * (len(longer) - len(shorter)), *shorter)
+        if any(x != y and x != 1 and y != 1 for x, y in zip(longer, padded, strict=True)):
+            return None
+        found = tuple(y if x == 1 else x for x, y in zip(longer, padded, strict=True))
+    return found
+
+
+def spread(array: Any, own: Shape, dimensions: Shape, broadcast: Broadcast) -> Any:
+    """The array, whose samples have their own shape, with all leading dimensions, or as it is if it has none."""
+    return array if array.ndim == len(own) else broadcast(array, (*dimensions, *own))
 
 
 def with_one_more(
@@ -36,7 +51,7 @@ def with_one_more(
     for x, axis, port in zip(front, axes, of.inputs, strict=True):
         if axis is not None and x.ndim - 1 == port.rank:
             x = x.reshape((size, *[1] * len(before), *port.shape))
-        found.append(spread(x, port, (size, *before), broadcast))
+        found.append(spread(x, port.shape, (size, *before), broadcast))
     return found
 
 

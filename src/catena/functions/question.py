@@ -202,7 +202,7 @@ class Declared:
         sources = tuple(
             asked._own_names[n] if n in asked._own_names else next(arguments) for n in function.given(present)
         )
-        found = Answer(self._signature(asked, kernel, sources), kernel, sources, self._wrapper_of())
+        found = Answer(self._signature(asked, kernel, sources), kernel, sources, self.wrapper_of())
         self._remember(asked, keys, values, mapped, found)
         return found
 
@@ -217,7 +217,7 @@ class Declared:
         ports = [p if isinstance(x, int) else Port(x, p.shape) for p, x in zip(kernel.inputs, sources, strict=True)]
         return Signature(self.label(asked), tuple(ports), kernel.outputs, kernel.dtype)
 
-    def _wrapper_of(self) -> type | None:
+    def wrapper_of(self) -> type | None:
         """The class of several results, if the annotation names one."""
         if self._wrapper is None:
             name = self._method.__annotations__.get("return", "")
