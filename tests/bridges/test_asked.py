@@ -66,6 +66,13 @@ def test_arrays_are_bound_as_python_does(arm: catena.Robot) -> None:
         asked.given((1, 2, 3, {"tool": np.zeros(6)}), {})
 
 
+def test_what_is_asked_twice_is_the_same_map(arm: catena.Robot) -> None:
+    one, other = (Asked(arm, "bias", {}).map(("q", "v")) for _ in range(2))
+    assert one is other
+    assert Asked(arm, "bias", {"kernel": "rolled"}).map(("q", "v")) is not one
+    assert Asked(arm, "bias", {}).map(("q", "v", "f_ext")) is not one
+
+
 def test_wrong_options_are_refused_with_the_question_s_own_words(arm: catena.Robot) -> None:
     with pytest.raises(catena.UnsupportedError, match="articulated-body"):
         Asked(arm, "forward_dynamics", {"method": "aba"}).map(("q", "v", "tau"))

@@ -98,6 +98,21 @@ def test_single_precision_and_integers(arm: catena.Robot) -> None:
     assert function(*[x.bfloat16() for x in singles]).dtype == torch.float32
 
 
+def test_numbers_for_the_whole_robot(arm: catena.Robot) -> None:
+    q, v, _ = state(arm, grad=True)
+    energy = catena.torch.function(arm, "kinetic_energy")(q, v)
+    assert energy.shape == ()
+    energy.backward()
+    assert relative(v.grad, arm.mass_matrix(q.detach()) @ v.detach()) < 1e-12
+
+
+def test_arrays_of_numpy_are_left_alone(arm: catena.Robot) -> None:
+    arrays = [np.asarray(x) for x in state(arm)]
+    for x in arrays:
+        x.flags.writeable = False
+    assert np.array_equal(catena.torch.function(arm, "forward_dynamics")(*arrays), arm.forward_dynamics(*arrays))
+
+
 def test_tensors_are_read_in_place(arm: catena.Robot) -> None:
     q, v, tau = (x.T.contiguous().T for x in state(arm, shape=(5,)))
     assert not q.is_contiguous()

@@ -98,7 +98,7 @@ class Asked:
         return {name: found[name] for name in self.names if found.get(name) is not None}
 
     def map(self, given: tuple[str, ...]) -> Map:
-        """The map for calls that give these arrays."""
+        """The map for calls that give these arrays, the same whenever the same is asked of the robot."""
         if given not in self._maps:
             with reading_files(self.question):
                 self._maps[given] = self._made(given)
@@ -107,7 +107,7 @@ class Asked:
     def leading(self, given: Sequence[str], shapes: Sequence[tuple[int, ...]]) -> tuple[int, ...]:
         """The common leading dimensions of arrays with these shapes; ShapeError if some array does not fit."""
         of = self.map(tuple(given))
-        if (found := common(shapes, [port.shape for port in of.inputs])) is not None:
+        if (found := common(shapes, of.samples)) is not None:
             return found
         ports = tuple(Port(name, port.shape) for name, port in zip(given, of.inputs, strict=True))
         dummies = [np.broadcast_to(np.zeros(()), shape) for shape in shapes]
@@ -125,7 +125,9 @@ class Asked:
         if function.shared:
             shared = ", ".join(function.shared)
             raise UnsupportedError(f"{self.question} takes {shared} once for all samples, which no bridge does")
-        return Map(self.robot._compiled, function, list(function.given(given)), self._options.get("kernel"))
+        store, shape = self.robot._compiled, self._options.get("kernel")
+        names = tuple(function.given(given))
+        return store.once(("map", function.name, names, shape), lambda: Map(store, function, names, shape))
 
     def _check_option(self, name: str) -> None:
         if name in self._options:

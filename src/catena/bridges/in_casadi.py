@@ -31,7 +31,7 @@ def call(asked: Asked, arrays: Sequence[str] | None) -> Any:
 
 def _callback(of: Map, question: str, inputs: list[str], outputs: list[str]) -> Callback:
     """The callback for a map, made at most once."""
-    key = "/".join((*of.content(np.float64), *inputs, *outputs))
+    key = "/".join((of.key, *inputs, *outputs))
     if key not in _kept:
         _kept[key] = Callback(of, question, inputs, outputs)
     return _kept[key]  # type: ignore[no-any-return]

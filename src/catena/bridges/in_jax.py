@@ -40,8 +40,8 @@ def call(asked: Asked) -> Callable[..., Any]:
         arrays = [jnp.asarray(x) for x in given.values()]
         dimensions = asked.leading(tuple(given), [x.shape for x in arrays])
         dtype, of = _dtype(asked, arrays), asked.map(tuple(given))
-        spreads = zip(arrays, of.inputs, strict=True)
-        results = bind(of, *[spread(x.astype(dtype), p.shape, dimensions, jnp.broadcast_to) for x, p in spreads])
+        spreads = zip(arrays, of.samples, strict=True)
+        results = bind(of, *[spread(x.astype(dtype), own, dimensions, jnp.broadcast_to) for x, own in spreads])
         return asked.results(results)
 
     return function

@@ -11,7 +11,6 @@ from collections.abc import Callable, Sequence
 from functools import reduce
 from typing import Any
 
-import numpy as np
 import torch
 
 from catena.arguments.arrays import Port
@@ -32,12 +31,12 @@ def call(asked: Asked) -> Callable[..., Any]:
     @torch.compiler.assume_constant_result  # type: ignore[untyped-decorator, unused-ignore]
     def described(*names: str) -> tuple[Any, ...]:
         of = asked.map(names)
-        return _name(of), tuple(port.shape for port in of.inputs)
+        return _name(of), of.samples
 
     def function(*args: Any, **kwargs: Any) -> Any:
         given = asked.given(args, kwargs)
         name, own = described(*given)
-        tensors = _alike(asked, [torch.as_tensor(x) for x in given.values()])
+        tensors = _alike(asked, [x if isinstance(x, torch.Tensor) else torch.tensor(x) for x in given.values()])
         shapes = [tuple(x.shape) for x in tensors]
         dimensions = common(shapes, own)
         if dimensions is None:
@@ -62,9 +61,8 @@ def _alike(asked: Asked, tensors: Sequence[Any]) -> list[Any]:
 
 
 def _name(of: Map) -> str:
-    name = "/".join(of.content(np.float64))
-    _maps.setdefault(name, of)
-    return name
+    _maps.setdefault(of.key, of)
+    return of.key
 
 
 def _computed(tensors: Sequence[Any], name: str) -> list[Any]:

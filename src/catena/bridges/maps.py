@@ -23,7 +23,7 @@ import numpy as np
 from catena.algorithms.forward_dynamics import FD3
 from catena.algorithms.forward_dynamics_products import forward_dynamics_jvp, forward_dynamics_vjp
 from catena.algorithms.joint_losses import with_joint_losses
-from catena.arguments.arrays import Port, Signature
+from catena.arguments.arrays import Port, Shape, Signature
 from catena.functions.derived import in_coordinates, jvp, vjp
 from catena.functions.function import Function, by_recipe
 from catena.functions.store import Compiled, chosen_shape
@@ -53,6 +53,7 @@ class Map:
         """How many inputs come before those that it is linear in."""
         self._store = store
         self._adjoint: Callable[[By], tuple[Map, By]] | None = None
+        self._kernels: dict[Any, Any] = {}
         self._derived: dict[tuple[str, By], Map] = {}
 
     def __repr__(self) -> str:
@@ -75,6 +76,11 @@ class Map:
         """The results: names and shapes of a sample."""
         return self.signature.outputs
 
+    @cached_property
+    def samples(self) -> tuple[Shape, ...]:
+        """The shapes of a sample of each input."""
+        return tuple(port.shape for port in self.inputs)
+
     @property
     def _present(self) -> tuple[str, ...]:
         return tuple(name for name in self.function.optional if name in self.names)
@@ -91,18 +97,21 @@ class Map:
 
     def kernel(self, dtype: Any) -> Any:
         """The machine code for a dtype, made when first asked for."""
-        return self._store.kernel(self.function, self._present, dtype, self.shape)
+        if dtype not in self._kernels:
+            self._kernels[dtype] = self._store.kernel(self.function, self._present, dtype, self.shape)
+        return self._kernels[dtype]
 
     def __call__(self, *arrays: np.ndarray) -> list[np.ndarray]:
         """The results for NumPy's arrays of one dtype."""
         found = self.kernel(arrays[0].dtype)(*arrays)
         return [np.asarray(x) for x in (found if len(self.outputs) > 1 else (found,))]
 
-    def content(self, dtype: Any) -> tuple[str, ...]:
-        """Words that tell its machine code from all others, in this process and in the next."""
+    @cached_property
+    def key(self) -> str:
+        """A text that tells it from all other maps, in this process and in the next."""
         tree = self._store.tree
         shape = chosen_shape(tree, self.function, self.shape)
-        return tree.digest().hex(), self.function.name, ",".join(self._present), np.dtype(dtype).name, shape
+        return "/".join((tree.digest().hex(), self.function.name, ",".join(self._present), shape))
 
     def jvp(self, by: By) -> Map:
         """The changes of all results: takes the own inputs, then a direction for each input in `by`."""

@@ -53,7 +53,8 @@ def custom_call(of: Map, dtype: Any) -> str | None:
     kernel = of.kernel(dtype)
     if minor is None or not isinstance(kernel, Kernel) or kernel.batch_scratch > SCRATCH_BUDGET:
         return None
-    name = f"catena_{hashlib.blake2b(repr(of.content(dtype)).encode(), digest_size=12).hexdigest()}"
+    content = f"{of.key}/{kernel.dtype.name}".encode()
+    name = f"catena_{hashlib.blake2b(content, digest_size=12).hexdigest()}"
     with _lock:
         if name not in _registered:
             module = _handler(kernel, minor)
