@@ -15,7 +15,7 @@ from catena.mass_matrix.factors import BlockDiagonal, Upper
 
 CONFIGURATIONS = {"q", "q0", "q1"}
 VECTORS = {"v", "tau", "a", "dv", "x", "b", "z", "dq", "dtau", "da", "ddv", "weight"}
-OTHERS = {"f": (6,), "point": (3,), "about": (3,)}
+OTHERS = {"f": (6,), "point": (3,), "about": (3,), "dt": ()}
 
 
 def questions(owner: type) -> dict[str, Declared]:
@@ -50,6 +50,8 @@ def shape(robot: catena.Robot, name: str) -> tuple[int, ...]:
         return (robot.nq,)
     if name in VECTORS:
         return (robot.nv,)
+    if name == "parameters":
+        return robot.parameters().vector.shape
     return (robot.tree.n, 6) if name in ("f_ext", "df_ext") else OTHERS[name]
 
 
@@ -57,6 +59,10 @@ def argument(robot: catena.Robot, name: str, rng: np.random.Generator, batch: tu
     """Random numbers for an argument."""
     if name in CONFIGURATIONS:
         return robot.random_configuration(rng, batch)
+    if name == "parameters":
+        return rng.uniform(0.9, 1.1, (*batch, 1)) * robot.parameters().vector
+    if name == "dt":
+        return np.asarray(rng.uniform(1e-3, 1e-2, batch))
     return rng.standard_normal((*batch, *shape(robot, name)))
 
 

@@ -36,6 +36,9 @@ BATCHES: tuple[tuple[int, ...], ...] = ((), (5,), (2, 3), (4000,))
 GROWTH = 64 * 2**20
 """Bytes by which the process may grow, from what it needs in the second quarter to the last."""
 
+PATIENCE = 300.0
+"""Seconds after which a child or a thread counts as hanging, on a machine that has other things to do."""
+
 WRONG: tuple[Any, ...] = (None, "x", np.zeros(1), np.zeros((3, 2)), [[]], 1j)
 
 
@@ -172,7 +175,7 @@ class Soak:
             return
         status = 18
         try:
-            faulthandler.dump_traceback_later(60, exit=True)
+            faulthandler.dump_traceback_later(PATIENCE, exit=True)
             for _ in range(5):
                 self.ask(random.choice(self.known), "children")
             self.make_a_robot()
@@ -189,7 +192,7 @@ class Soak:
                 self.counts["children"] += 1
                 if os.waitstatus_to_exitcode(status) != 17:
                     self.wrong.append(f"a child ended with {os.waitstatus_to_exitcode(status)}")
-            elif time.monotonic() - born > 90:
+            elif time.monotonic() - born > 1.5 * PATIENCE:
                 os.kill(pid, signal.SIGKILL)
                 self.wrong.append("a child hangs")
 
@@ -229,7 +232,7 @@ def run(seconds: float, seed: int = 0, threads: int = 3) -> Soak:
 
 def _wait_for(soak: Soak, team: list[threading.Thread]) -> None:
     for thread in team:
-        thread.join(timeout=120)
+        thread.join(timeout=PATIENCE)
         if thread.is_alive():
             soak.wrong.append("a thread hangs")
     while soak.children and len(soak.wrong) < 10:

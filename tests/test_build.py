@@ -79,8 +79,8 @@ def test_a_builder_can_go_on_after_building() -> None:
 
 def test_faults_are_named() -> None:
     builder = catena.Builder().link("a", 1, (1, 0, 0))
-    with pytest.raises(catena.ModelError, match=r"'j'.*stiffness"):
-        builder.revolute("j", "base", "a", stiffness=3)
+    with pytest.raises(catena.ModelError, match=r"'j'.*elasticity"):
+        builder.revolute("j", "base", "a", elasticity=3)
     with pytest.raises(catena.ModelError, match=r"'j'.*axis"):
         builder.revolute("j", "base", "a", axis="up")
     with pytest.raises(catena.ModelError, match=r"'j'.*quaternion"):

@@ -29,7 +29,7 @@ def test_unknown_names_suggest_known_ones() -> None:
     assert "none at all" in str(errors.UnknownNameError.among("joint", "x", []))
 
 
-@pytest.mark.parametrize("name", ["ModelWarning", "PrecisionWarning"])
+@pytest.mark.parametrize("name", ["ModelWarning", "PrecisionWarning", "SingularWarning", "CacheWarning"])
 def test_one_tree_of_warnings(name: str) -> None:
     assert issubclass(getattr(catena, name), catena.CatenaWarning)
     assert issubclass(catena.CatenaWarning, UserWarning)

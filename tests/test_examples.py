@@ -15,7 +15,10 @@ EXAMPLES = Path(__file__).parent.parent / "examples"
 NAMES = sorted(path.stem for path in EXAMPLES.glob("*.py"))
 SMALLER: dict[str, dict[str, Any]] = {
     "batch_of_states": {"BATCH": 1000},
+    "sampling_control": {"SAMPLES": 64, "STEPS": 5},
     "demo": {"BATCH": 200, "LENGTHS": (100, 1000), "SECONDS": 0.0},
+    "identify": {"SAMPLES": 150, "SEARCH": 10},
+    "four_bar": {"SECONDS": 0.1},
     "high_precision": {"LENGTHS": (10, 30)},
     "mass_matrix": {"N": 500},
     "million_links": {"LENGTHS": (100, 1000)},

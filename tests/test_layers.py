@@ -30,7 +30,9 @@ LAYERS = [
     {"functions"},
     {"..."},
     {"robot"},
-    {"load", "build", "system", "simulate", "view"},
+    {"load", "build"},
+    {"system", "view"},
+    {"poses"},
     {"__init__"},
     {"cli"},
 ]

@@ -69,6 +69,8 @@ def test_over_each_argument_of_a_robot(name, batch, dtype, rng):
         for options in OPTIONS.get(name, [{}]):
             given = asking.arguments(robot, asking.ROBOT[name], rng, batch)
             given = {k: x.astype(dtype) if isinstance(x, np.ndarray) else x for k, x in given.items()}
+            if options.get("method") == "fixman":
+                del given["parameters"]  # which Fixman's partition does not take
 
             def ask(robot: Any = robot, options: Any = options, **arguments: Any) -> Any:
                 return getattr(robot, name)(**arguments, **options, dtype=dtype)

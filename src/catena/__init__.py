@@ -8,8 +8,12 @@ from catena.kernels.machine import fingerprint as _fingerprint  # noqa: F401 - i
 from catena import fixman, operators, robots
 from catena.build import Builder, from_dh, planar_chain, point_mass_chain, random_tree, rod_chain
 from catena.errors import (
+    CacheWarning,
     CatenaError,
     CatenaWarning,
+    ClosureError,
+    DataError,
+    DivergenceWarning,
     LoadError,
     ModelError,
     ModelWarning,
@@ -23,50 +27,97 @@ from catena.errors import (
 from catena.fixman.potential import fixman_potential
 from catena.kernels.call.threads import get_threads, set_threads
 from catena.later import imported_later
-from catena.load import load
+from catena.load import load, load_run
 from catena.mass_matrix import MassMatrix
+from catena.model.constraints import (
+    Ball,
+    Coupling,
+    Distance,
+    FixedToWorld,
+    FrictionlessPoint,
+    Hinge,
+    PointOnPlane,
+    PointWithFriction,
+    Slider,
+    SoftFinger,
+    Universal,
+    Weld,
+)
+from catena.parameters.record import Parameters
 from catena.robot import Robot
+from catena.simulation.run import Run
+from catena.system import System
 from catena.version import __version__
 
 if TYPE_CHECKING:
-    from catena import rotations
+    from catena import identification, poses, rotations
     from catena.functions.count import count
     from catena.functions.evaluate import evaluate
+    from catena.identification.fit import identify
     from catena.kernels.call.release import release_memory
+    from catena.parameters.randomize import randomize
+    from catena.simulation import controllers
+    from catena.simulation.simulate import simulate
     from catena.symbols import symbolic
 
 __all__ = [
+    "Ball",
     "Builder",
+    "CacheWarning",
     "CatenaError",
     "CatenaWarning",
+    "ClosureError",
+    "Coupling",
+    "DataError",
+    "Distance",
+    "DivergenceWarning",
+    "FixedToWorld",
+    "FrictionlessPoint",
+    "Hinge",
     "LoadError",
     "MassMatrix",
     "ModelError",
     "ModelWarning",
+    "Parameters",
+    "PointOnPlane",
+    "PointWithFriction",
     "PrecisionWarning",
     "Robot",
+    "Run",
     "ShapeError",
     "SingularError",
     "SingularWarning",
+    "Slider",
+    "SoftFinger",
+    "System",
+    "Universal",
     "UnknownNameError",
     "UnsupportedError",
+    "Weld",
     "__version__",
+    "controllers",
     "count",
     "evaluate",
     "fixman",
     "fixman_potential",
     "from_dh",
     "get_threads",
+    "identification",
+    "identify",
     "load",
+    "load_run",
     "operators",
     "planar_chain",
     "point_mass_chain",
+    "poses",
     "random_tree",
+    "randomize",
     "release_memory",
     "robots",
     "rod_chain",
     "rotations",
     "set_threads",
+    "simulate",
     "symbolic",
 ]
 
@@ -74,11 +125,17 @@ __getattr__ = imported_later(
     __name__,
     {
         "casadi": "",
+        "controllers": "simulation",
         "count": "functions.count",
         "evaluate": "functions.evaluate",
+        "identification": "",
+        "identify": "identification.fit",
         "jax": "",
+        "randomize": "parameters.randomize",
         "release_memory": "kernels.call.release",
+        "poses": "",
         "rotations": "",
+        "simulate": "simulation.simulate",
         "symbolic": "symbols",
         "torch": "",
     },

@@ -15,16 +15,15 @@ from catena.model import chains, dh
 from catena.model import random_tree as random_trees
 from catena.model.assemble import assemble
 from catena.model.axes import direction
-from catena.model.lie import quaternion_normalized, rotation_matrix, turn_about
+from catena.model.lie import rotation_from
 from catena.model.parts import JointPart, LinkPart
 from catena.model.tree import Tree
 from catena.robot import Robot
 
 P = ParamSpec("P")
 
-_DETAILS = frozenset(
-    ("rotation", "position", "lower", "upper", "velocity_limit", "effort_limit", "damping", "friction", "armature")
-)
+_LIMITS = ("lower", "upper", "velocity_limit", "effort_limit")
+_DETAILS = frozenset(("rotation", "position", *_LIMITS, "damping", "friction", "armature", "stiffness", "rest"))
 
 
 class Builder:
@@ -44,7 +43,7 @@ class Builder:
     matrix, 3 angles in rad (roll, pitch, yaw: Rz Ry Rx) or a quaternion x, y, z, w. Axes are letters ("x", "-z") or 3
     numbers in the child's frame. Further keywords, one number or one for each coordinate: `lower` and `upper` (rad or
     m), `velocity_limit` (rad/s or m/s), `effort_limit` and `friction` (N m or N), `damping` (N m s/rad or N s/m),
-    `armature` (kg m² or kg).
+    `armature` (kg m² or kg), `stiffness` of a spring (N m/rad or N/m) and its `rest` (rad or m from zero).
     """
 
     def __init__(self, name: str = "robot", *, base: str = "base", gravity: npt.ArrayLike = (0.0, 0.0, -9.81)) -> None:
@@ -136,7 +135,7 @@ class Builder:
                 if axis in axes:
                     axes[axis] = direction(axes[axis])
             if "rotation" in details:
-                details = {**details, "rotation": _rotation(details["rotation"])}
+                details = {**details, "rotation": rotation_from(details["rotation"])}
         except ModelError as error:
             raise ModelError(f"joint {name!r}: {error}", joint=name) from None
         self._joints.append(JointPart(name, joint_type, parent, child, **details, **axes))
@@ -156,21 +155,6 @@ def _inertia(inertia: npt.ArrayLike | None) -> Any:
     if numbers.shape == (6,):
         xx, yy, zz, xy, xz, yz = numbers
         return np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
-    return numbers
-
-
-def _rotation(rotation: npt.ArrayLike) -> Any:
-    try:
-        numbers = np.array(rotation, dtype=float)
-    except (TypeError, ValueError):
-        return rotation
-    if numbers.shape == (3,):
-        roll, pitch, yaw = numbers
-        return turn_about("z", yaw) @ turn_about("y", pitch) @ turn_about("x", roll)
-    if numbers.shape == (4,):
-        if not numbers.any() or not np.isfinite(numbers).all():
-            raise ModelError(f"rotation: expected a quaternion x, y, z, w that is not zero, found {rotation!r}")
-        return rotation_matrix(quaternion_normalized(numbers))
     return numbers
 
 

@@ -9,6 +9,7 @@ import sys
 import warnings
 from collections.abc import Iterable
 from types import FrameType
+from typing import Any
 
 
 class CatenaError(Exception):
@@ -32,12 +33,27 @@ class SingularError(ModelError):
     """A mass matrix without an inverse; `link` is the one that nothing holds back."""
 
 
+class ClosureError(CatenaError):
+    """Constraints that cannot be met. `constraint` names the worst, `error` is how far it is off (m or rad).
+
+    `q` are the configurations that come nearest, `failed` says which of them do not meet the constraints.
+    """
+
+    def __init__(self, message: str, constraint: str, error: float, q: Any = None, failed: Any = None) -> None:
+        super().__init__(message)
+        self.constraint, self.error, self.q, self.failed = constraint, error, q, failed
+
+
 class UnsupportedError(CatenaError):
     """Valid input that asks for something Catena does not do."""
 
 
 class ShapeError(CatenaError, ValueError):
     """An array of the wrong shape or kind, or with entries that make no sense."""
+
+
+class DataError(CatenaError, ValueError):
+    """Measurements that say nothing about what was asked of them."""
 
 
 class UnknownNameError(CatenaError, KeyError):
@@ -74,8 +90,16 @@ class PrecisionWarning(CatenaWarning):
     """A result that has lost digits; the message says how many are left and which method keeps them."""
 
 
+class CacheWarning(CatenaWarning):
+    """Machine code is not kept on disk, since its directory cannot be trusted; the message says why."""
+
+
 class SingularWarning(CatenaWarning):
     """Samples of a batch at which the mass matrix has no inverse; the message says which, and they are NaN."""
+
+
+class DivergenceWarning(CatenaWarning):
+    """Samples of a rollout whose states are not finite, or faster than asked for; the message says which, and when."""
 
 
 def warn(message: str, category: type[CatenaWarning]) -> None:

@@ -1,15 +1,19 @@
-"""`catena.load`: a robot from a URDF or MJCF file, recognised by its content."""
+"""`catena.load`: a robot from a URDF or MJCF file, recognised by its content; `catena.load_run`: a run."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterable
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from catena.errors import LoadError, ModelError, ModelWarning, warn
 from catena.model.assemble import assemble
+from catena.model.constraints import AnyConstraint
 from catena.model.readers.xml import Document, open_document, root_tag, shorten
 from catena.robot import Robot
+
+if TYPE_CHECKING:
+    from catena.simulation.run import Run
 
 Source = str | bytes | os.PathLike[str]
 Base = Literal["fixed", "floating"]
@@ -32,24 +36,45 @@ def load(path_or_text: Source, base: Base = "fixed", *, package_roots: Iterable[
     as a `catena.ModelWarning`. Raises LoadError, which names the file and, where it can, the line, link or joint. MJCF
     needs MuJoCo, the extra `catena[mjcf]`. Cost: linear in the size of the file.
     """
-    document = open_document(path_or_text)
-    robot = load_document(document, base, package_roots)
+    return _warned(open_document(path_or_text), base, package_roots, closed=False)[0]
+
+
+def load_closed(
+    path_or_text: Source, base: Base = "fixed", package_roots: Iterable[str | os.PathLike[str]] = ()
+) -> tuple[Robot, list[AnyConstraint]]:
+    """The robot of a file as `load` makes it, and the constraints of MJCF's <equality> that close its loops.
+
+    Of mimic joints in URDF there is no warning: their rules are in the robot's tree.
+    """
+    return _warned(open_document(path_or_text), base, package_roots, closed=True)
+
+
+def _warned(
+    document: Document, base: Base, package_roots: Iterable[str | os.PathLike[str]], closed: bool
+) -> tuple[Robot, list[AnyConstraint]]:
+    robot, constraints = _load(document, base, package_roots, closed)
     for message in dict.fromkeys(robot.warnings):
         warn(f"{document.source}: {message}", ModelWarning)
-    return robot
+    return robot, constraints
 
 
 def load_document(document: Document, base: Base, package_roots: Iterable[str | os.PathLike[str]] = ()) -> Robot:
     """The robot in an opened document, as `load` makes it, without Python warnings: they are left to the caller."""
+    return _load(document, base, package_roots, closed=False)[0]
+
+
+def _load(
+    document: Document, base: Base, package_roots: Iterable[str | os.PathLike[str]], closed: bool
+) -> tuple[Robot, list[AnyConstraint]]:
     if base not in ("fixed", "floating"):
         raise LoadError(f"base must be 'fixed' or 'floating', not {base!r}")
     roots = (package_roots,) if isinstance(package_roots, str | os.PathLike) else tuple(package_roots)
     tag = root_tag(document)
     try:
         if tag == "robot":
-            return _load_urdf(document, base, tuple(os.path.abspath(root) for root in roots))
+            return _load_urdf(document, base, tuple(os.path.abspath(root) for root in roots), closed), []
         if tag in ("mujoco", "mujocoinclude"):
-            return _load_mjcf(document, base, tuple(os.path.abspath(root) for root in roots))
+            return _load_mjcf(document, base, tuple(os.path.abspath(root) for root in roots), closed)
     except LoadError:
         raise
     except ModelError as error:
@@ -58,25 +83,48 @@ def load_document(document: Document, base: Base, package_roots: Iterable[str | 
     raise document.error(f"expected <robot> (URDF) or <mujoco> (MJCF), found <{shorten(tag)}>{hint}")
 
 
-def _load_urdf(document: Document, base: Base, roots: tuple[str, ...]) -> Robot:
+def _load_urdf(document: Document, base: Base, roots: tuple[str, ...], closed: bool) -> Robot:
     from catena.model.readers.urdf import UrdfParts
 
-    parts = UrdfParts(document, roots)
+    parts = UrdfParts(document, roots, closed=closed)
     return Robot(assemble(parts.links, parts.joints, name=parts.name, base=base, warnings=parts.warnings, strict=False))
 
 
-def _load_mjcf(document: Document, base: Base, roots: tuple[str, ...]) -> Robot:
+def _load_mjcf(
+    document: Document, base: Base, roots: tuple[str, ...], closed: bool
+) -> tuple[Robot, list[AnyConstraint]]:
     from catena.model.readers.mjcf import read_mjcf
 
-    parts = read_mjcf(document, floating=base == "floating", roots=roots)
-    return Robot(
-        assemble(
-            parts.links,
-            parts.joints,
-            name=parts.name,
-            base="fixed" if parts.has_free_base else base,
-            gravity=parts.gravity,
-            warnings=parts.warnings,
-            strict=False,
-        )
+    parts = read_mjcf(document, floating=base == "floating", closed=closed, roots=roots)
+    tree = assemble(
+        parts.links,
+        parts.joints,
+        name=parts.name,
+        base="fixed" if parts.has_free_base else base,
+        gravity=parts.gravity,
+        warnings=parts.warnings,
+        strict=False,
     )
+    return Robot(tree), parts.equalities
+
+
+def load_run(path: str | os.PathLike[str]) -> Run:
+    """A run that `run.save` wrote, with its robot.
+
+    Args:
+        path: the file.
+
+    Raises:
+        LoadError: if the file is cut off, not a run, or of another version.
+    """
+    from catena.simulation.files import read
+    from catena.simulation.run import Run
+
+    tree, fields = read(path)
+    try:
+        robot = Robot(tree)
+    except ModelError as error:
+        raise LoadError(f"{os.fspath(path)}: the robot of this run is damaged: {error}") from error
+    if fields["q"].shape[-1] != robot.nq or fields["v"].shape[-1] != robot.nv:
+        raise LoadError(f"{os.fspath(path)}: the states of this run are not those of its robot")
+    return Run(robot, **fields)

@@ -9,23 +9,30 @@ import numpy as np
 import numpy.typing as npt
 
 from catena.arguments.links import LinkLike, link_name
-from catena.errors import ModelError
+from catena.errors import ModelError, ShapeError
 from catena.functions import engine
 from catena.functions.store import Compiled
 from catena.model import checks, edit
 from catena.model.merge import compose
-from catena.model.parts import JointPart
+from catena.model.parts import JointPart, Parts
 from catena.model.sound import check_sound
 from catena.model.tree import Frame, Tree
 from catena.operators.asking import HasOperators
+from catena.parameters import trees
+from catena.parameters.record import Parameters, record_of
 from catena.questions.configurations import ConfigurationSpace
 from catena.questions.denoc import Denoc
 from catena.questions.derivative_products import DerivativeProducts
+from catena.questions.derivatives import Derivatives
 from catena.questions.description import Description
 from catena.questions.dynamics import Dynamics
 from catena.questions.energy import Energies
+from catena.questions.inverse_kinematics import InverseKinematics
 from catena.questions.links import LinkDynamics
 from catena.questions.operational import Operational
+from catena.questions.parameters import HasParameters
+from catena.questions.stepping import Stepping
+from catena.simulation.rollouts import Rollouts
 
 Array = npt.NDArray[Any]
 
@@ -34,12 +41,17 @@ class Robot(
     Description,
     ConfigurationSpace,
     Dynamics,
+    Derivatives,
     DerivativeProducts,
+    Stepping,
+    Rollouts,
     Operational,
     Energies,
     LinkDynamics,
+    InverseKinematics,
     HasOperators,
     Denoc,
+    HasParameters,
 ):
     """A robot: a tree of rigid links joined to a base, and all that can be asked of it.
 
@@ -52,12 +64,14 @@ class Robot(
     and kept on disk.
     """
 
+    __slots__ = ("__weakref__", "tree")
+
     def __init__(self, tree: Tree) -> None:
         if not isinstance(tree, Tree):
             raise ModelError(f"a Robot is made from a Tree, not from a {type(tree).__name__}; see catena.Builder")
         check_sound(tree)
         engine.prepare()
-        self.__dict__["tree"] = tree
+        object.__setattr__(self, "tree", tree)
         object.__setattr__(self, "_compiled", Compiled(tree))
         object.__setattr__(self, "_own", ())
 
@@ -69,6 +83,45 @@ class Robot(
         `gravity` is 3 numbers in the base's frame, m/s².
         """
         return type(self)(edit.with_gravity(self.tree, gravity))
+
+    def with_parameters(self, parameters: Parameters | npt.ArrayLike, *, check: bool = True) -> Robot:
+        """The same robot with other inertial parameters, armature, damping, friction and gravity.
+
+            stronger = robot.with_parameters(robot.parameters().replace(armature=0.1))
+
+        `parameters` is a record, or a vector such as `robot.parameters().vector`, 10 links + 3 nv + 3 numbers. A set
+        that no robot can have is refused with a ModelError that names the link or joint and the reason, unless
+        `check=False`; masses and joint numbers below zero are refused in any case. To compute with many sets no robot
+        is needed: see `parameters=` of `forward_dynamics` and others. O(n).
+        """
+        return type(self)(trees.with_parameters(self.tree, record_of(self.tree, parameters, check)))
+
+    def with_joints(
+        self,
+        *,
+        damping: Any = None,
+        friction: Any = None,
+        armature: Any = None,
+        limits: Any = None,
+        velocity_limit: Any = None,
+        effort_limit: Any = None,
+    ) -> Robot:
+        """The same robot with other damping, friction, armature or limits of its joints.
+
+            robot.with_joints(damping=0.1, limits={"elbow": (-2.0, 2.0)})
+
+        Each is one number for all joints, one for each degree of freedom, (nv,), or a mapping from joints, by name or
+        number, to numbers, which leaves other joints as they are; what is not given stays. `limits` are a pair (lower,
+        upper) of numbers or of arrays (nq,), or a mapping from joints to such pairs, in rad or m. O(n).
+        """
+        given = {
+            "damping": damping,
+            "friction": friction,
+            "armature": armature,
+            "velocity_limit": velocity_limit,
+            "effort_limit": effort_limit,
+        }
+        return type(self)(trees.with_joints(self, limits, **given))
 
     def subtree(self, link: LinkLike) -> Robot:
         """The part of the robot that hangs on a link, as a robot of its own.
@@ -89,6 +142,8 @@ class Robot(
         coordinate. The joints disappear from q and v; the links that they carry are merged into their parents and stay
         as frames. O(n).
         """
+        if not isinstance(positions, Mapping):
+            raise ShapeError(f"locked: positions must map joints to coordinates, got a {type(positions).__name__}")
         return type(self)(edit.locked(self.tree, {self.joint_index(joint): q for joint, q in positions.items()}))
 
     def attach(
@@ -109,7 +164,7 @@ class Robot(
         """
         name, turned = link_name(self.tree, link), np.eye(3) if rotation is None else rotation
         bolt = JointPart(f"attaching {other.name}", "fixed", name, "", turned, position)
-        turn, shift = checks.joint_placements([bolt])
+        turn, shift = checks.joint_placements(Parts(JointPart, [bolt]))
         at = self.frame(name)
         place = Frame(at.link, *compose((at.rotation, at.position), (turn[0], shift[0])))
         return type(self)(edit.attached(self.tree, other.tree, place, prefix))

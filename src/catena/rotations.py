@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.linalg import expm
 
+from catena.arguments.arrays import as_floats
 from catena.errors import ShapeError, UnsupportedError
 from catena.scalars import Scalar
 from catena.spatial import Mat3, Vec3
@@ -117,7 +118,9 @@ def motion_jacobian(rotation_jacobian: npt.ArrayLike, rotation: npt.ArrayLike) -
 
     `rotation_jacobian` J is (..., 3, k), `rotation` R is (..., 3, 3); the linear velocity is v = Rᵀ ḃ.
     """
-    J, R = np.asarray(rotation_jacobian, dtype=float), np.asarray(rotation, dtype=float)
+    J, R = as_floats(rotation_jacobian, "rotation_jacobian"), _matrix(rotation)
+    if J.shape[-2:-1] != (3,):
+        raise ShapeError(f"rotation_jacobian: expected 3 x k matrices, found shape {J.shape}")
     batch, k = np.broadcast_shapes(J.shape[:-2], R.shape[:-2]), J.shape[-1]
     total = np.zeros((*batch, 6, k + 3))
     total[..., :3, :k], total[..., 3:, k:] = J, np.swapaxes(R, -1, -2)
@@ -126,7 +129,9 @@ def motion_jacobian(rotation_jacobian: npt.ArrayLike, rotation: npt.ArrayLike) -
 
 def along_axes(slopes: npt.ArrayLike, jacobian: npt.ArrayLike) -> Array:
     """Turn slopes (..., k) along parameters into slopes along the body's axes, ∂f/∂ξ = J⁻ᵀ ∂f/∂q (12), (16)."""
-    J, g = np.asarray(jacobian, dtype=float), np.asarray(slopes, dtype=float)
+    J, g = as_floats(jacobian, "jacobian"), as_floats(slopes, "slopes")
+    if J.ndim < 2 or g.shape[-1:] != J.shape[-1:]:
+        raise ShapeError(f"slopes, jacobian: expected shapes (..., k) and (..., 3, k), found {g.shape} and {J.shape}")
     if J.shape[-1] == J.shape[-2]:
         return np.asarray(np.linalg.solve(np.swapaxes(J, -1, -2), g[..., None])[..., 0])
     return np.asarray(np.einsum("...ji,...j->...i", np.linalg.pinv(J), g))
@@ -189,14 +194,14 @@ def _skew(v: Array) -> Array:
 
 
 def _last(what: str, x: npt.ArrayLike, size: int) -> Array:
-    array = np.asarray(x, dtype=float)
+    array = as_floats(x, what)
     if array.shape[-1:] != (size,):
         raise ShapeError(f"{what}: expected {size} numbers along the last axis, found shape {array.shape}")
     return array
 
 
 def _matrix(x: npt.ArrayLike) -> Array:
-    array = np.asarray(x, dtype=float)
+    array = as_floats(x, "rotation")
     if array.shape[-2:] != (3, 3):
         raise ShapeError(f"rotation: expected 3 x 3 matrices, found shape {array.shape}")
     return array

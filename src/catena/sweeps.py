@@ -30,6 +30,9 @@ from catena.spatial import (
     Vec3,
 )
 
+INERTIA = ("m", "hx", "hy", "hz", "Ixx", "Ixy", "Ixz", "Iyy", "Iyz", "Izz")
+"""The constants that a link's inertia is made of."""
+
 
 class Link:
     """One link as an algorithm sees it: its inertia, its joint and its parent, in internal frames."""
@@ -39,6 +42,8 @@ class Link:
     """Whether the link's own inertia has an inverse."""
     on_solid: bool
     """Whether the parent's has; True on the base where the link's own has."""
+    only_child = False
+    """Whether the parent is known to have no other child, and so is untouched until this link is joined to it."""
 
     armature: Dofs
     """Rotor inertia of each degree of freedom."""
@@ -46,11 +51,26 @@ class Link:
     """Torque per speed that each degree of freedom loses."""
     friction: Dofs
     """Torque that each degree of freedom loses to dry friction when it moves."""
+    stiffness: Dofs
+    """Torque per displacement with which a spring pulls each degree of freedom back."""
+    rest: Dofs
+    """Where the springs are slack, as a displacement from zero."""
 
     def __init__(self, joint_type: type[JointType], constants: Mapping[str, Scalar], *of_joint: Dofs) -> None:
         """`of_joint` are Dofs in the order of :data:`~catena.model.lowering.lowered.OF_JOINT`."""
         self.joint_type, self.constants = joint_type, constants
-        self.armature, self.damping, self.friction = of_joint
+        self.armature, self.damping, self.friction, self.stiffness, self.rest = of_joint
+
+    def adopt(self, parameters: Mapping[str, Any]) -> None:
+        """Take inertia, damping, friction and armature from fields of parameters instead of the model.
+
+        A link's ten numbers are in the frame that the user knows: mass, first moment, and moments about its origin in
+        Pinocchio's order. Carrying them to the internal frame is linear in them.
+        """
+        m, hx, hy, hz, xx, xy, yy, xz, yz, zz = parameters["inertial"][self]
+        M = self.frame.congruence(RigidInertia(m, Vec3(hx, hy, hz), Sym3(xx, xy, xz, yy, yz, zz)))
+        self.constants = {**self.constants, **dict(zip(INERTIA, (M.m, *M.h, *M.I), strict=True))}
+        self.armature, self.damping, self.friction = (parameters[n][self] for n in ("armature", "damping", "friction"))
 
     def _get(self, *names: str) -> list[Scalar]:
         return [self.constants[name] for name in names]
@@ -58,7 +78,7 @@ class Link:
     @property
     def M(self) -> RigidInertia:
         """The link's own inertia at its frame."""
-        m, hx, hy, hz, *moments = self._get("m", "hx", "hy", "hz", "Ixx", "Ixy", "Ixz", "Iyy", "Iyz", "Izz")
+        m, hx, hy, hz, *moments = self._get(*INERTIA)
         return RigidInertia(m, Vec3(hx, hy, hz), Sym3(*moments))
 
     def joint(self, q: Dofs) -> tuple[Transform, Axes]:
@@ -76,29 +96,37 @@ class Link:
         """a(k): the acceleration of the link that is due to velocities alone."""
         return V.cross(H.T @ v) + self.joint_type.axes_rate(q, v)
 
-    def rotor_bias(self, H: Axes, v: Dofs) -> Dofs:
+    def rotor_bias(self, H: Axes, v: Dofs, armature: Dofs | None = None) -> Dofs:
         """The torques that rotors (armature) need at constant speeds v, because a joint's axes H move with its link.
 
         The rotors of a joint have the kinetic energy ½ vᵀ A v in its own speeds v, A = diag(armature). Where speeds are
         rates of coordinates that is all; where they are a motion seen from the link (planar, spherical, free joints),
-        the momenta A v are carried along by that motion.
+        the momenta A v are carried along by that motion. The bias is linear in the armature, which may be given.
         """
-        if self._rotors_at_rest:
+        A = self.armature if armature is None else armature
+        if self._at_rest(A):
             return Dofs([0] * self.joint_type.nv)
-        return H @ (H.T @ v).cross(_along(H, self.armature * v))
+        return H @ (H.T @ v).cross(_along(H, A * v))
+
+    def rotor_bias_slope(self, H: Axes, v: Dofs, dv: Dofs) -> Dofs:
+        """How :meth:`rotor_bias` changes when the speeds v change at the rate dv."""
+        if self._at_rest(self.armature):
+            return Dofs([0] * self.joint_type.nv)
+        A = self.armature
+        return H @ ((H.T @ dv).cross(_along(H, A * v)) + (H.T @ v).cross(_along(H, A * dv)))
 
     def rotor_coriolis(self, H: Axes, v: Dofs, x: Dofs) -> Dofs:
         """The rotors' part of C(q, v) x by Christoffel's symbols: skew in x, and :meth:`rotor_bias` where x = v."""
-        if self._rotors_at_rest:
+        if self._at_rest(self.armature):
             return Dofs([0] * self.joint_type.nv)
         A, V, X = self.armature, H.T @ v, H.T @ x
         turned = V.cross(_along(H, A * x)) + X.cross(_along(H, A * v))
         relative = H @ Force.of(V.cross(X).components)
         return (A * relative + H @ turned) * Dofs([0.5] * len(A))
 
-    @property
-    def _rotors_at_rest(self) -> bool:
-        return self.joint_type.flat or all(is_zero(x) for x in self.armature)
+    def _at_rest(self, armature: Dofs) -> bool:
+        """Whether rotors with this inertia have no momenta that a joint's motion could carry along."""
+        return self.joint_type.flat or all(is_zero(x) for x in armature)
 
     @property
     def frame(self) -> Transform:
@@ -137,6 +165,9 @@ class Links(Protocol):
 
     def tip_to_base(self) -> Iterator[Any]:
         """Every link before its parent."""
+
+    def adopt(self, parameters: Mapping[str, Any]) -> None:
+        """Have gravity, the links' inertias and what their joints have from parameters instead of the model."""
 
 
 class Nowhere:
@@ -223,6 +254,12 @@ class RealLinks:
     def nv(self) -> int:
         """The degrees of freedom of the whole mechanism."""
         return int(self.lowered.v_start[-1])
+
+    def adopt(self, parameters: Mapping[str, Any]) -> None:
+        """Have gravity, the links' inertias and what their joints have from parameters instead of the model."""
+        self.gravity = Motion(Vec3.zero(), Vec3(*parameters["gravity"]))
+        for link in self._links:
+            link.adopt(parameters)
 
     def __len__(self) -> int:
         return len(self._links)

@@ -2,65 +2,46 @@
 
 from __future__ import annotations
 
+import inspect
 import re
 from typing import Any
 
 import numpy as np
 import pytest
+from tests import asking
 
 import catena
 from catena import robots
 from catena.errors import CatenaError, ShapeError
+from catena.functions.question import Declared
 
 ARM = catena.load(robots.path("seven_dof_arm"))
 N = ARM.nv
 Q, V = np.zeros((3, N)), np.ones((3, N))
-NO_OUT = {"joint_losses", "integrate", "difference", "normalize", "natural_orthogonal_complement", "operators"}
+GIVEN = {"f_ext", "point"}
+"""Optional arrays that are given as well."""
 
-QUESTIONS: dict[str, dict[str, Any]] = {
-    "forward_dynamics": {"q": Q, "v": V, "tau": V, "f_ext": np.zeros((3, 7, 6))},
-    "inverse_dynamics": {"q": Q, "v": V, "a": V, "f_ext": np.zeros((3, 7, 6))},
-    "bias": {"q": Q, "v": V, "f_ext": np.zeros((3, 7, 6))},
-    "placements": {"q": Q},
-    "link_velocities": {"q": Q, "v": V},
-    "link_accelerations": {"q": Q, "v": V, "a": V},
-    "placement": {"q": Q, "link": "tool", "point": np.zeros(3)},
-    "jacobian": {"q": Q, "link": "tool", "point": np.zeros(3)},
-    "jacobian_times": {"q": Q, "link": "tool", "x": V, "point": np.zeros(3)},
-    "jacobian_transpose_times": {"q": Q, "link": "tool", "f": np.zeros((3, 6)), "point": np.zeros(3)},
-    "jacobian_dot_times": {"q": Q, "link": "tool", "v": V, "point": np.zeros(3)},
-    "inverse_mass_matrix": {"q": Q},
-    "operational_inertia": {"q": Q, "link": "tool", "point": np.zeros(3)},
-    "operational_mobility": {"q": Q, "link": "tool", "point": np.zeros(3)},
-    "dynamically_consistent_inverse": {"q": Q, "link": "tool", "point": np.zeros(3)},
-    "kinetic_energy": {"q": Q, "v": V},
-    "potential_energy": {"q": Q},
-    "gravity_torque": {"q": Q},
-    "coriolis_matrix": {"q": Q, "v": V},
-    "coriolis_times": {"q": Q, "v": V, "x": V},
-    "joint_losses": {"v": V},
-    "center_of_mass": {"q": Q},
-    "center_of_mass_velocity": {"q": Q, "v": V},
-    "center_of_mass_jacobian": {"q": Q},
-    "momentum": {"q": Q, "v": V},
-    "centroidal_momentum_matrix": {"q": Q},
-    "interlink_forces": {"q": Q, "v": V, "a": V, "f_ext": np.zeros((3, 7, 6))},
-    "reactions": {"q": Q, "v": V, "tau": V, "f_ext": np.zeros((3, 7, 6))},
-    "spatial_dynamics": {"q": Q, "v": V, "a": V, "f_ext": np.zeros((3, 7, 6))},
-    "forward_link_dynamics": {"q": Q, "v": V, "tau": V, "f_ext": np.zeros((3, 7, 6))},
-    "link_mobilities": {"q": Q},
-    "integrate": {"q": Q, "dv": V},
-    "difference": {"q0": Q, "q1": Q},
-    "normalize": {"q": Q},
-    "natural_orthogonal_complement": {"q": Q},
-    "operators": {"q": Q[0]},
-}
+
+def _arguments(declared: Declared) -> dict[str, Any]:
+    """Arguments for a batch of three: zeros for configurations, ones for the rest."""
+    needed = dict(zip(declared.names, declared.defaults, strict=True))
+    names = [n for n in asking.arrays(declared) if n in GIVEN or needed[n] is inspect.Parameter.empty]
+    given: dict[str, Any] = {
+        n: np.full((3, *asking.shape(ARM, n)), float(n not in asking.CONFIGURATIONS)) for n in names
+    }
+    if "link" in declared.names:
+        given["link"] = "tool"
+    return {n: given[n] for n in declared.names if n in given}
+
+
+QUESTIONS = {name: _arguments(declared) for name, declared in asking.ROBOT.items()}
 SHAPES = ["unrolled", "rolled"]
 
 
 def test_every_question_is_in_the_table() -> None:
     others = {"neutral", "random_configuration", "with_gravity", "subtree", "locked", "attach", "mass_matrix"}
-    others |= {"link", "joint", "frame", "link_index", "joint_index"}
+    others |= {"link", "joint", "frame", "link_index", "joint_index", "inverse_kinematics"}
+    others |= {"natural_orthogonal_complement", "operators", "parameters", "with_parameters", "with_joints"}
     public = {n for n in dir(catena.Robot) if not n.startswith("_") and callable(getattr(catena.Robot, n))}
     assert public - others == set(QUESTIONS)
 
@@ -69,10 +50,6 @@ def said(question: str, arguments: dict[str, Any], **options: Any) -> str:
     with pytest.raises(CatenaError) as caught:
         getattr(ARM, question)(**arguments, **options)
     return str(caught.value)
-
-
-def options_for(question: str, shape: str) -> dict[str, Any]:
-    return {} if question in NO_OUT else {"kernel": shape}
 
 
 WRONG = {
@@ -95,7 +72,7 @@ def test_wrong_arrays_are_named(question: str, wrong: str, shape: str) -> None:
     for name, value in good.items():
         if name == "link" or (wrong == "nothing" and name in ("f_ext", "point")):
             continue
-        message = said(question, {**good, name: WRONG[wrong](value)}, **options_for(question, shape))
+        message = said(question, {**good, name: WRONG[wrong](value)}, kernel=shape)
         expected = rf"{question}: {name} must (have shape \(\.\.\., .*\)|hold real numbers), got"
         assert re.match(expected, message), message
 
@@ -105,17 +82,17 @@ def test_wrong_arrays_are_named(question: str, wrong: str, shape: str) -> None:
 def test_batches_that_do_not_fit_are_named(question: str, shape: str) -> None:
     good = QUESTIONS[question]
     for name in [n for n in good if n not in ("q", "q0", "link")]:
-        wrong = {**good, name: np.zeros((2, *good[name].shape[-2 if name == "f_ext" else -1 :]))}
-        message = said(question, wrong, **options_for(question, shape))
+        wrong = {**good, name: np.zeros((2, *good[name].shape[1:]))}
+        message = said(question, wrong, kernel=shape)
         assert message.startswith(f"{question}: the leading dimensions of "), message
         assert "do not broadcast together" in message
         assert f"{name} {wrong[name].shape}" in message
 
 
 @pytest.mark.parametrize("shape", SHAPES)
-@pytest.mark.parametrize("question", [q for q in QUESTIONS if q not in NO_OUT])
+@pytest.mark.parametrize("question", QUESTIONS)
 def test_wrong_out_is_named(question: str, shape: str) -> None:
-    good, options = QUESTIONS[question], options_for(question, shape)
+    good, options = QUESTIONS[question], {"kernel": shape}
     result = getattr(ARM, question)(**good, **options)
     several = isinstance(result, tuple)
     first = np.asarray(result[0] if several else result)
@@ -135,7 +112,7 @@ def test_wrong_out_is_named(question: str, shape: str) -> None:
         assert said(question, good, out=first, **options).startswith(f"{question}: out must be a tuple")
 
 
-@pytest.mark.parametrize("question", [q for q in QUESTIONS if q not in NO_OUT])
+@pytest.mark.parametrize("question", QUESTIONS)
 def test_wrong_dtype_and_shape_are_named(question: str) -> None:
     good = QUESTIONS[question]
     for dtype in (np.float16, complex, "int32", "nonsense"):
@@ -176,3 +153,67 @@ def test_mass_matrices_name_what_is_wrong(method: str, shape: str) -> None:
                 factor @ np.ones(4)
             with pytest.raises(ShapeError, match=r"solve: b must have shape"):
                 factor.solve(np.ones(4))
+
+
+NO_NUMBERS = ["x", b"x", {}, object(), [1.0, [2.0]], 1j, [None]]
+
+
+@pytest.mark.parametrize("wrong", NO_NUMBERS, ids=repr)
+def test_what_is_no_array_of_numbers_is_named(wrong: Any) -> None:
+    chain, q = catena.planar_chain(np.ones(3), 1.0), np.zeros(3)
+    polymer = catena.point_mass_chain(np.ones(5), 1.0, 2.0)
+    blocks = catena.fixman.planar_blocks(q, 1.0, 1.0)
+    asked = {
+        "q": [
+            lambda: catena.fixman.solve_with_error(chain, wrong, q),
+            lambda: catena.fixman.solve_with_error(polymer, wrong, np.zeros(polymer.nv)),
+            lambda: catena.fixman.solve_in_pieces(chain, wrong, q),
+            lambda: catena.fixman_potential(chain, wrong),
+        ],
+        "b": [
+            lambda: catena.fixman.solve_with_error(chain, q, wrong),
+            lambda: catena.fixman.solve_in_pieces(chain, q, wrong),
+            lambda: blocks.solve(wrong),
+        ],
+        "kT": [lambda: catena.fixman_potential(chain, q, wrong)],
+        "theta": [lambda: catena.fixman.planar_blocks(wrong, 1.0, 1.0)],
+        "lengths": [lambda: catena.fixman.planar_blocks(q, wrong, 1.0)],
+        "masses": [lambda: catena.fixman.planar_blocks(q, 1.0, wrong)],
+        "applied": [lambda: chain.operators(q).H @ wrong],
+        "w": [lambda: chain.natural_orthogonal_complement(q).torques(wrong)],
+        "v": [lambda: chain.natural_orthogonal_complement(q).twists(wrong)],
+        "rotation": [
+            lambda: catena.rotations.rotation_derivatives(lambda R: R.xx, wrong),
+            lambda: catena.rotations.motion_jacobian(np.eye(3), wrong),
+        ],
+        "jacobian": [lambda: catena.rotations.along_axes(q, wrong)],
+    }
+    for name, questions in asked.items():
+        for ask in questions:
+            with pytest.raises(ShapeError, match=rf"\b{name}\b"):
+                ask()
+
+
+@pytest.mark.parametrize("pieces", [0, -1, 2.5, "x", [], 10**9])
+def test_pieces_that_cannot_be_are_named(pieces: Any) -> None:
+    with pytest.raises(ShapeError, match="pieces: expected 1 to 15 for 30 links"):
+        catena.fixman.solve_in_pieces(catena.rod_chain(30, radius=0.1), np.zeros(30), np.ones(30), pieces)
+
+
+def test_temperatures_that_do_not_fit_are_named() -> None:
+    with pytest.raises(ShapeError, match=r"fixman_potential: .*kT"):
+        catena.fixman_potential(ARM, Q, np.ones(2))
+
+
+@pytest.mark.parametrize("wrong", [3, None, ["bias"], np.array(["bias"]), {}, b"bias", object()], ids=repr)
+def test_what_is_no_name_or_mapping_is_an_error_of_ours(wrong: Any) -> None:
+    asked = [
+        lambda: catena.count(ARM, wrong),
+        lambda: catena.evaluate(ARM, wrong, Q[0]),
+        lambda: catena.symbolic(ARM, wrong),
+        lambda: ARM.locked(wrong) if wrong != {} else ARM.locked({"nowhere": 0.0}),
+        lambda: ARM.bias(Q, V, kernel=wrong) if wrong is not None else ARM.bias(Q, V, kernel=""),
+    ]
+    for ask in asked:
+        with pytest.raises(CatenaError):
+            ask()

@@ -76,7 +76,6 @@ CASES: list[tuple[str, Function]] = [
     ("chain", INVERSE_DYNAMICS),
     ("forked", INVERSE_DYNAMICS),
     ("chain", FORWARD_DYNAMICS["fd4"]),
-    ("forked", FORWARD_DYNAMICS["udu"]),
     ("chain", configurations.INTEGRATE),
     ("forked", configurations.DIFFERENCE),
     ("forked", kinematics.PLACEMENTS),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from tests import asking
 
 import catena
 
@@ -33,3 +34,18 @@ def test_the_longest_are_not_taken_for_no_turn() -> None:
     assert np.isnan(rotation).any()
     rotation, _ = robot.placements(robot.normalize([1e154, 0.0, 0.0, 1e154]))
     np.testing.assert_allclose(rotation, robot.placements([1.0, 0.0, 0.0, 1.0])[0], atol=1e-15)
+
+
+def test_every_question_takes_the_rotation_along_a_quaternion() -> None:
+    robot = catena.random_tree(4, 2, ["spherical"], base="floating")
+    rng, longer_by = np.random.default_rng(5), np.repeat([1.0, 0.3, 2.7], [3, 4, 4])
+    for name, declared in asking.ROBOT.items():
+        given = asking.arguments(robot, declared, rng)
+        longer = {n: x * longer_by if n in asking.CONFIGURATIONS else x for n, x in given.items()}
+        ask = getattr(robot, name)
+        for found, expected in zip(*(asking.results(ask(**x)) for x in (longer, given)), strict=True):
+            np.testing.assert_allclose(found, expected, atol=1e-13 * np.abs(expected).max(initial=1.0), err_msg=name)
+    q = robot.random_configuration(rng)
+    for method in ("innovations", "udu", "dense", "fixman"):
+        found, expected = (robot.mass_matrix(x, method).dense() for x in (q * longer_by, q))
+        np.testing.assert_allclose(found, expected, atol=1e-13)

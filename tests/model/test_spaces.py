@@ -172,3 +172,26 @@ def test_quarter_turns_are_exact(axis: str) -> None:
     angle = 0.7
     turn = np.array([*quaternion_exp(Vec3(*(angle * np.eye(3)["xyz".index(axis)])))])
     np.testing.assert_allclose(lie.turn_about(axis, angle), lie.rotation_matrix(turn))
+
+
+@each_joint_type
+def test_rates_are_the_slopes_of_integrate_and_speeds_undo_them(joint_type: type[JointType]) -> None:
+    rng = np.random.default_rng(8)
+    q = joint_type.random(rng, np.full(joint_type.nq, -1.0), np.full(joint_type.nq, 1.0))
+    v, h = rng.standard_normal(joint_type.nv), 1e-6
+    rates = on_arrays(joint_type.rates, q, v)
+    slopes = (integrate(joint_type, q, h * v) - integrate(joint_type, q, -h * v)) / (2 * h)
+    assert rates == pytest.approx(slopes, rel=1e-8, abs=1e-8)
+    assert on_arrays(joint_type.speeds, q, rates) == pytest.approx(v, rel=1e-13, abs=1e-13)
+
+
+@pytest.mark.parametrize("name", ["spherical", "free"])
+def test_rates_of_quaternions_of_any_length(name: str) -> None:
+    """A longer quaternion changes in proportion, so that the speeds are the same."""
+    joint_type, rng = BY_NAME[name], np.random.default_rng(9)
+    q = joint_type.random(rng, np.full(joint_type.nq, -1.0), np.full(joint_type.nq, 1.0))
+    v, longer = rng.standard_normal(joint_type.nv), q.copy()
+    longer[-4:] *= 5.0
+    rates, more = on_arrays(joint_type.rates, q, v), on_arrays(joint_type.rates, longer, v)
+    assert more[-4:] == pytest.approx(5.0 * rates[-4:], rel=1e-13)
+    assert on_arrays(joint_type.speeds, longer, more) == pytest.approx(v, rel=1e-13)

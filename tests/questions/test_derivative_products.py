@@ -68,14 +68,38 @@ def test_dynamics_with_losses_and_wrenches(forward: bool) -> None:
 
 def test_methods_of_forward_dynamics_agree() -> None:
     q, v, tau, dq, dv, dtau, w = arrays(6)
-    for shape in ("unrolled", "rolled"):
-        expected = ROBOT.forward_dynamics_jvp(q, v, tau, dq, dv, dtau, kernel=shape)
-        assert (
-            relative(ROBOT.forward_dynamics_jvp(q, v, tau, dq, dv, dtau, method="fd3", kernel=shape), expected) < 1e-12
-        )
-        found = ROBOT.forward_dynamics_vjp(q, v, tau, w, method="fd3", kernel=shape)
-        for x, y in zip(found, ROBOT.forward_dynamics_vjp(q, v, tau, w, kernel=shape), strict=True):
-            assert relative(x, y) < 1e-12
+    along = ROBOT.forward_dynamics_jvp(q, v, tau, dq, dv, dtau, method="fd3")
+    assert relative(along, ROBOT.forward_dynamics_jvp(q, v, tau, dq, dv, dtau)) < 1e-12
+    back = ROBOT.forward_dynamics_vjp(q, v, tau, w, method="fd3", kernel="rolled")
+    for x, y in zip(back, ROBOT.forward_dynamics_vjp(q, v, tau, w), strict=True):
+        assert relative(x, y) < 1e-12
+
+
+def test_long_chains_keep_their_digits() -> None:
+    """Forward and in reverse, to rounding, although M is ill-conditioned."""
+    chain = catena.rod_chain(1000)
+    rng = np.random.default_rng(9)
+    q, (v, tau, dq, dv, dtau, w) = chain.random_configuration(rng), rng.standard_normal((6, chain.nv))
+    along = chain.forward_dynamics_jvp(q, v, tau, dq, dv, dtau)
+    by_q, by_v, by_tau = chain.forward_dynamics_vjp(q, v, tau, w)
+    difference = w @ along - (by_q @ dq + by_v @ dv + by_tau @ dtau)
+    assert abs(difference) < 1e-13 * np.abs(w * along).sum()
+
+
+@pytest.mark.parametrize("shape", ["unrolled", "rolled"])
+def test_parameters_in_place_of_the_models(shape: str) -> None:
+    other = ROBOT.with_parameters(catena.randomize(ROBOT, 3, 0.2)).with_gravity((1.0, 2.0, -8.0))
+    q, v, x, dq, dv, dx, w = arrays(6)
+    options: dict[str, Any] = {"joint_losses": True, "kernel": shape}
+    for jvp, vjp in (
+        ("forward_dynamics_jvp", "forward_dynamics_vjp"),
+        ("inverse_dynamics_jvp", "inverse_dynamics_vjp"),
+    ):
+        found = getattr(ROBOT, jvp)(q, v, x, dq, dv, dx, parameters=other.parameters(), **options)
+        assert relative(found, getattr(other, jvp)(q, v, x, dq, dv, dx, joint_losses=True)) < 1e-11
+        back = getattr(ROBOT, vjp)(q, v, x, w, parameters=other.parameters(), **options)
+        for gradient, expected in zip(back, getattr(other, vjp)(q, v, x, w, joint_losses=True), strict=True):
+            assert relative(gradient, expected) < 1e-11
 
 
 def test_at_rest_friction_has_no_slope() -> None:

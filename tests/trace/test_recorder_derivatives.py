@@ -10,11 +10,15 @@ import pytest
 from tests.mechanisms import relative
 
 import catena
+from catena.algorithms.forward_dynamics import FD3
+from catena.algorithms.forward_dynamics_products import forward_dynamics_jvp, forward_dynamics_vjp
 from catena.functions.derived import jvp, vjp
 from catena.functions.engine import kernel
 from catena.functions.function import Function
+from catena.functions.linkwise import lowered_for
 from catena.scalars import sincos, sqrt, where
 from catena.spatial import Dofs
+from catena.trace.recorder import classify, recorded
 
 MECHANISMS = {
     "chain": catena.random_tree(1, 5, ["revolute"], 0.0),
@@ -82,6 +86,25 @@ def some_kinds_only(links: Any, q: Any, v: Any) -> Any:
     return y
 
 
+def loops_side_by_side(links: Any, q: Any, v: Any) -> Any:
+    """Sweeps in the same direction follow each other, some of which can be one and some cannot."""
+    x, y, z, out = links.fields("x y z out")
+    x[links.base], y[links.base], z[links.base] = 0.7, 1.0, 0.3
+    for k in links.base_to_tip():
+        x[k] = q[k][0] * x[k.parent]
+    for k in links.base_to_tip():
+        y[k] = x[k.parent] * x[k] + y[k.parent]
+    for k in links.base_to_tip():
+        x[k] = y[k] * v[k][0]  # the children's y needs the x from before
+    for k in links.tip_to_base():
+        z[k] = x[k] * x[k.parent]
+    for k in links.tip_to_base():
+        y[k] = z[k.parent] * z[k]  # the parent's z is not there in the same turn
+    for k in links.tip_to_base():
+        out[k] = Dofs([y[k] * y[k.parent] + q[k][0] * z[k]])
+    return out
+
+
 def nothing_of_the_state(links: Any, q: Any, v: Any) -> Any:
     """The result does not depend on the inputs at all."""
     (y,) = links.fields("y")
@@ -95,6 +118,7 @@ ALGORITHMS: list[tuple[Algorithm, str]] = [
     (parent_on_the_way_back, "v"),
     (sums_of_sums, "robot"),
     (some_kinds_only, "v"),
+    (loops_side_by_side, "v"),
     (nothing_of_the_state, "v"),
 ]
 
@@ -119,21 +143,26 @@ def test_loops_and_graphs_have_the_same_derivatives(algorithm: Algorithm, output
         assert relative(y, x) < 1e-12
 
 
-def test_the_tangent_of_a_sweep_needs_no_more_loops() -> None:
-    """Also for chains of any length: memory and time per link do not depend on their number."""
-    from catena.functions.catalogue import FORWARD_DYNAMICS
-    from catena.functions.linkwise import lowered_for
-    from catena.trace.recorder import classify, recorded
+FUNCTIONS = {
+    "fd3": FD3,
+    "jvp": jvp(FD3, ("q",)),
+    "vjp": vjp(FD3, ("q",)),
+    "jvp of products": forward_dynamics_jvp(("q", "v", "tau")),
+    "vjp of products": forward_dynamics_vjp(("q", "v", "tau")),
+}
 
-    function = FORWARD_DYNAMICS["fd3"]
+
+def test_how_many_sweeps_derivatives_take() -> None:
+    """A few more than the function itself, with the same memory for each link whatever their number."""
     loops, sizes = {}, {}
     for n in (10, 1000):
         tree = catena.rod_chain(n).tree
-        for name, f in (("fd3", function), ("jvp", jvp(function, ("q",))), ("vjp", vjp(function, ("q",)))):
+        for name, f in FUNCTIONS.items():
             lowered = lowered_for(tree, f)
             recording = recorded(lowered, classify(lowered)[0], f, f.given(()))
             loops[name, n], sizes[name, n] = [loop.direction for loop in recording.loops], recording.size
     assert loops["jvp", 10] == loops["fd3", 10] == [1, -1, 1]
-    assert loops["vjp", 10] == [1, -1, 1, -1, 1, -1]
-    for name in ("fd3", "jvp", "vjp"):
+    assert loops["vjp", 10] == loops["vjp of products", 10] == [1, -1, 1, -1, 1, -1]
+    assert loops["jvp of products", 10] == [1, -1, 1, -1, 1]
+    for name in FUNCTIONS:
         assert (loops[name, 10], sizes[name, 10]) == (loops[name, 1000], sizes[name, 1000])

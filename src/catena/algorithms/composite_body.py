@@ -7,6 +7,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from catena.algorithms.newton_euler import MASS_MATRIX_TIMES
+from catena.functions.function import Function
+from catena.functions.recipes import columns
 from catena.scalars import Scalar
 from catena.sweeps import Field
 
@@ -39,3 +42,12 @@ def _fill(matrix: list[list[Scalar]], k: Any, j: Any, block: list[Any]) -> None:
         for column, x in enumerate(entries):
             matrix[k.v_start + row][j.v_start + column] = x
             matrix[j.v_start + column][k.v_start + row] = x
+
+
+MASS_MATRIX = Function(
+    "mass_matrix",
+    mass_matrix,
+    inputs={"q": "q"},
+    outputs={"M": "dense:nv,nv"},
+    recipe=lambda ask, q: columns(ask, MASS_MATRIX_TIMES, ask.tree.nv, q),
+)

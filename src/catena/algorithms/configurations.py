@@ -6,6 +6,9 @@ One sweep, O(n); joints do not know of each other here.
 from __future__ import annotations
 
 from catena.functions.function import Function
+from catena.model.joints import JointType
+from catena.spatial import Axes, Dofs, Force, Motion
+from catena.spatial.exponential import exponential_slope
 from catena.sweeps import Field, Links
 
 
@@ -15,6 +18,48 @@ def integrate(links: Links, q: Field, dv: Field) -> Field:
     for k in links.base_to_tip():
         reached[k] = k.joint_type.integrate(q[k], dv[k])
     return reached
+
+
+def integrate_slopes(links: Links, dv: Field, q_rate: Field, dv_rate: Field) -> Field:
+    """How `integrate(q, dv)` changes, in its tangent space, when q changes at the rate q_rate and dv at dv_rate."""
+    (rate,) = links.fields("rate")
+    for k in links.base_to_tip():
+        rate[k] = integrate_slope(k.joint_type, dv[k], q_rate[k], dv_rate[k])
+    return rate
+
+
+def integrate_slope(joint_type: type[JointType], dv: Dofs, q_rate: Dofs, dv_rate: Dofs) -> Dofs:
+    """The same for one joint: J dv_rate + (1 − ad J) q_rate, with J and ad of the twist dv seen from the child.
+
+    J is the right Jacobian of the exponential, and 1 − ad J = exp(−ad) carries q_rate along with the motion.
+    """
+    if joint_type.flat:
+        return q_rate + dv_rate
+    H = joint_type.axes(dv, 0)  # the same at all configurations
+    twist, before = H.T @ dv, H.T @ q_rate
+    carried = before - twist.cross(exponential_slope(twist, before))
+    return _speeds(H, carried + exponential_slope(twist, H.T @ dv_rate))
+
+
+def drifts(links: Links, v: Field, q_rate: Field) -> Field:
+    """How fast a small difference q_rate of two configurations changes while both move with speeds v: −ad(v) q_rate."""
+    (rate,) = links.fields("rate")
+    for k in links.base_to_tip():
+        rate[k] = drift(k.joint_type, v[k], q_rate[k])
+    return rate
+
+
+def drift(joint_type: type[JointType], v: Dofs, q_rate: Dofs) -> Dofs:
+    """The same for one joint."""
+    if joint_type.flat:
+        return Dofs([0] * joint_type.nv)
+    H = joint_type.axes(v, 0)
+    return _speeds(H, (H.T @ q_rate).cross(H.T @ v))
+
+
+def _speeds(H: Axes, motion: Motion) -> Dofs:
+    """The speeds along axes that are unit vectors."""
+    return H @ Force.of(motion.components)
 
 
 def difference(links: Links, q0: Field, q1: Field) -> Field:
@@ -34,5 +79,9 @@ def normalize(links: Links, q: Field) -> Field:
 
 
 INTEGRATE = Function("integrate", integrate, inputs={"q": "q", "dv": "v"}, outputs={"q": "q"})
+INTEGRATE_SLOPES = Function(
+    "integrate_slopes", integrate_slopes, inputs={"dv": "v", "q_rate": "v", "dv_rate": "v"}, outputs={"rate": "v"}
+)
+DRIFTS = Function("drifts", drifts, inputs={"v": "v", "q_rate": "v"}, outputs={"rate": "v"})
 DIFFERENCE = Function("difference", difference, inputs={"q0": "q", "q1": "q"}, outputs={"v": "v"})
 NORMALIZE = Function("normalize", normalize, inputs={"q": "q"}, outputs={"q": "q"})

@@ -136,7 +136,7 @@ def joined(links: Links, cut: Cut, b: Field) -> tuple[Field, Field]:
     alpha[links.base] = cut.u[links.base]
     for k in links.tip_to_base():
         if not k.solid:
-            G[k], nu[k] = _whole(links, cut, k, b[k])
+            G[k], nu[k] = _whole(cut, k, b[k])
             continue
         drive, W = A[k].T @ b[k], cut.W[k]
         free[k] = cut.u[k] + cut.w[k] + W @ drive - cut.a[k]
@@ -144,10 +144,10 @@ def joined(links: Links, cut: Cut, b: Field) -> tuple[Field, Field]:
         G[k] = held(A[k], Z[k].moved_by(W), hold[k], Z[k])
         nu[k] = G[k] @ free[k]
         if k.on_solid:
-            _close(links, cut, k, drive, free[k])
+            _close(cut, k, drive, free[k])
         else:
             pull = Z[k].T @ (hold[k] @ (Z[k] @ free[k]))
-            _fasten(links, cut, k, Z[k].weighted(hold[k]), drive - pull)
+            _fasten(cut, k, Z[k].weighted(hold[k]), drive - pull)
     for k in links.base_to_tip():
         alpha_in = cut.phi[k].T @ alpha[k.parent]
         x[k] = nu[k] - G[k] @ alpha_in  # (12): x = Hᵃᵃ b − Hᵃᵇ e
@@ -160,10 +160,10 @@ def joined(links: Links, cut: Cut, b: Field) -> tuple[Field, Field]:
     return x, wrench
 
 
-def _close(links: Links, cut: Cut, k: Any, drive: Force, free: Motion) -> None:
+def _close(cut: Cut, k: Any, drive: Force, free: Motion) -> None:
     """Take link k out of Hᵇᵇ: what holding its hard directions does to its parent."""
     phi, Z = cut.phi[k], cut.Z[k]
-    W, w = at_parent(links, cut, k)
+    W, w = at_parent(cut, k)
     W = W.carried(phi)
     w = phi.T @ w - W @ drive
     E = Z.congruence(cut.W[k] + W).inv  # Hᵇᵇ(k,k), factored
@@ -173,23 +173,23 @@ def _close(links: Links, cut: Cut, k: Any, drive: Force, free: Motion) -> None:
     cut.w[k.parent] += phi.inv.T @ (C @ y - W @ drive)
 
 
-def _whole(links: Links, cut: Cut, k: Any, b: Dofs) -> tuple[Directions, Dofs]:
+def _whole(cut: Cut, k: Any, b: Dofs) -> tuple[Directions, Dofs]:
     """A link without a mobility: Rodriguez & Kreutz (5.13)-(5.17); G and ν as for the others."""
     H, P, a = cut.H[k], cut.P[k], cut.a[k]
     D, gain, P_plus = free_joint(P, H, k.armature)
     eps = b - H @ cut.z[k]  # (5.16)
-    _fasten(links, cut, k, P_plus, cut.z[k] + P_plus @ a + gain @ eps)  # (5.15)
+    _fasten(cut, k, P_plus, cut.z[k] + P_plus @ a + gain @ eps)  # (5.15)
     return Directions(gain.columns, []), D.inv @ eps - gain.T @ a
 
 
-def _fasten(links: Links, cut: Cut, k: Any, P: ArticulatedInertia, z: Force) -> None:
+def _fasten(cut: Cut, k: Any, P: ArticulatedInertia, z: Force) -> None:
     """The parent feels an inertia P and a bias wrench z through the joint of link k."""
     P, z = cut.phi[k].congruence(P), cut.phi[k] @ z
     if not k.on_solid:
         cut.P[k.parent] += P
         cut.z[k.parent] += z
         return
-    W, w = at_parent(links, cut, k)
+    W, w = at_parent(cut, k)
     together, _ = carrying(W.blocks, P)
     cut.W[k.parent] += together - W.blocks
     cut.w[k.parent] += -(together @ (P @ w + z))
@@ -200,13 +200,9 @@ def held(A: Directions, moved: Motions, hold: InverseOfSmall, Z: Directions) -> 
     return Directions([row - Z.T @ (hold @ moved.transposed_times(row)) for row in A], [])
 
 
-def at_parent(links: Links, cut: Cut, k: Any) -> tuple[Any, Motion]:
-    """Mobility and acceleration of the parent before link k is joined to it, in its own frame.
-
-    Recorded for a chain, a parent's sums cannot be read before they are complete. A chain does not need to: only
-    one child ever touches a parent, and finds it as it was.
-    """
-    if getattr(links, "chain", False):
+def at_parent(cut: Cut, k: Any) -> tuple[Any, Motion]:
+    """Mobility and acceleration of the parent before link k is joined to it, in its own frame."""
+    if k.only_child:  # finds it as it was
         return cut.N[k.parent], cut.u[k.parent]
     return cut.W[k.parent], cut.u[k.parent] + cut.w[k.parent]
 

@@ -32,7 +32,6 @@ def log_determinant(links: Links, q: Field) -> Field:
     phi, H, N, W, P, total = links.fields("phi H N W P total")
     N[links.base], W[links.base] = RigidMobility.zero(), Mobility.zero()
     total[links.base] = 0
-    before = N if getattr(links, "chain", False) else W  # the parent's mobility before a child is joined to it
     for k in links.base_to_tip():
         phi[k], H[k] = k.joint(q[k])
         if k.solid:
@@ -44,6 +43,7 @@ def log_determinant(links: Links, q: Field) -> Field:
             P[k], total[k] = k.M.articulated, 0
     for k in links.tip_to_base():
         pivots: list[Scalar]
+        before = N if k.only_child else W  # the parent's mobility before this link is joined to it
         if k.solid and k.on_solid:
             _, Z = parted(H[k], k.armature)
             W_parent = before[k.parent].carried(phi[k])

@@ -25,7 +25,7 @@ class Place:
     def __init__(self, link: int, at: Transform, frame: str) -> None:
         self.link, self.at, self.frame = link, at, frame
 
-    def _path(self, links: Any) -> list[Any]:
+    def path(self, links: Any) -> list[Any]:
         """The links from the base to the one that carries it."""
         k = list(links)[self.link] if self.link >= 0 else links.base
         found = []
@@ -34,35 +34,35 @@ class Place:
             k = k.parent
         return found[::-1]
 
-    def _target(self, path: Sequence[Any], point: Point) -> Transform:
+    def target(self, path: Sequence[Any], point: Point = None) -> Transform:
         """From the internal frame of the last link of its path, or the base, to the frame, moved by `point`."""
         at = path[-1].frame.then(self.at) if path else self.at
         return at if point is None else at.then(Transform.shift(Vec3(*point)))
 
     def pose(self, links: Any, q: Field, point: Point = None) -> Pose:
         """Where it is in the base's frame."""
-        X, path = Pose.identity(), self._path(links)
+        X, path = Pose.identity(), self.path(links)
         for k in path:
             X = X.then(k.joint(q[k])[0])
-        return X.then(self._target(path, point))
+        return X.then(self.target(path, point))
 
     def velocity(self, links: Any, q: Field, v: Field, point: Point = None) -> Motion:
         """J v."""
-        X, V, path = Pose.identity(), Motion.zero(), self._path(links)
+        X, V, path = Pose.identity(), Motion.zero(), self.path(links)
         for k in path:
             phi, H = k.joint(q[k])
             X, V = X.then(phi), phi.T @ V + H.T @ v[k]
-        at = self._target(path, point)
+        at = self.target(path, point)
         return velocity_in(self.frame, X.then(at), at.T @ V)
 
     def bias_acceleration(self, links: Any, q: Field, v: Field, point: Point = None) -> Motion:
         """J̇ v."""
-        X, V, A, path = Pose.identity(), Motion.zero(), Motion.zero(), self._path(links)
+        X, V, A, path = Pose.identity(), Motion.zero(), Motion.zero(), self.path(links)
         for k in path:
             phi, H = k.joint(q[k])
             X, V = X.then(phi), phi.T @ V + H.T @ v[k]
             A = phi.T @ A + k.bias_acceleration(V, H, q[k], v[k])
-        at = self._target(path, point)
+        at = self.target(path, point)
         return acceleration_in(self.frame, X.then(at), at.T @ V, at.T @ A)
 
     def columns(self, links: Any, q: Field, point: Point = None) -> list[Motion]:
@@ -72,8 +72,8 @@ class Place:
 
     def _moving(self, links: Any, q: Field, point: Point) -> dict[int, list[Motion]]:
         """The columns of J that are not zero, by the number of the link whose joint they belong to."""
-        path = self._path(links)
-        at = self._target(path, point)
+        path = self.path(links)
+        at = self.target(path, point)
         joints = {k.index: k.joint(q[k]) for k in path}
         X, poses = Pose.identity(), {}
         if self.frame == "link":
@@ -92,8 +92,8 @@ class Place:
 
     def unit_wrenches(self, links: Any, q: Field, point: Point = None) -> tuple[Any, list[Force]]:
         """The link that carries it, and the six unit wrenches on it (moments first) in that link's internal frame."""
-        path = self._path(links)
-        at = self._target(path, point)
+        path = self.path(links)
+        at = self.target(path, point)
         units = [Force.of([int(i == j) for i in range(6)]) for j in range(6)]
         if self.frame == "link":
             return path[-1], [at @ unit for unit in units]

@@ -46,7 +46,7 @@ class Whitener:
     def torques(self) -> list[Column]:
         """The columns of unit torques, one for each degree of freedom."""
         return [
-            self._column(k, Dofs([int(i == j) for j in range(k.joint_type.nv)]), Force.zero())
+            self.torque(k, Dofs([int(i == j) for j in range(k.joint_type.nv)]))
             for k in self.links
             for i in range(k.joint_type.nv)
         ]
@@ -56,15 +56,30 @@ class Whitener:
         columns = []
         for place, point in zip(places, points or [None] * len(places), strict=True):
             k, units = place.unit_wrenches(self.links, q, point)
-            columns += [self._column(k, self.H[k] @ f, -f) for f in units]
+            columns += [self.wrench(k, f) for f in units]
         return columns
+
+    def wrench(self, k: Any, f: Force) -> Column:
+        """The column of a wrench on link k, in its internal frame."""
+        return self._column(k, self.H[k] @ f, -f)
+
+    def torque(self, k: Any, tau: Dofs) -> Column:
+        """The column of torques at joint k."""
+        return self._column(k, tau, Force.zero())
+
+    def numbers(self, k: Any) -> range:
+        """The numbers of the degrees of freedom of joint k."""
+        return range(k.v_start, k.v_start + k.joint_type.nv)
+
+    def own(self, k: Any, eps: Dofs) -> Column:
+        """The part of a column at joint k that innovations eps there make."""
+        return dict(zip(self.numbers(k), _forward(self.D[k].inv.L, list(eps)), strict=True))
 
     def _column(self, k: Any, eps: Dofs, z: Force) -> Column:
         """What innovations eps at joint k, and z = −f for a wrench f on link k, leave from there to the base."""
         column: Column = {}
         while True:
-            own = range(k.v_start, k.v_start + k.joint_type.nv)
-            column.update(zip(own, _forward(self.D[k].inv.L, list(eps)), strict=True))
+            column.update(self.own(k, eps))
             if k.parent is self.links.base:
                 return column
             z = self.phi[k] @ (z + self.G[k] @ eps)  # ψ z + L x

@@ -106,6 +106,7 @@ def mass_matrix_times(links: Links, q: Field, x: Field) -> Field:
 
 _STATE = {"q": "q", "v": "v", "a": "v", "f_ext": "force"}
 
+MASS_MATRIX_TIMES = Function("mass_matrix_times", mass_matrix_times, inputs={"q": "q", "x": "v"}, outputs={"y": "v"})
 INVERSE_DYNAMICS = Function("inverse_dynamics", inverse_dynamics, _STATE, {"tau": "v"}, optional=("f_ext",))
 INTERLINK_FORCES = Function(
     "interlink_forces",

@@ -52,10 +52,10 @@ class Rods:
         self.W[k] = Sym2.scalar(self.N[k])
         self.a[k] = self.u[k] = self.w[k] = Vec2(0, 0)
 
-    def at_parent(self, links: Links, k: Any) -> tuple[Sym2, Vec2]:
+    def at_parent(self, k: Any) -> tuple[Sym2, Vec2]:
         """Mobility and acceleration of the parent's mass before link k is joined to it, in the frame of k."""
         turn = Turn2.of(self.phi[k])
-        if getattr(links, "chain", False):  # see catena.algorithms.fixman.at_parent
+        if k.only_child:  # finds it as it was
             return Sym2.scalar(self.N[k.parent]), turn.to_child(self.u[k.parent])
         return turn.matrix_to_child(self.W[k.parent]), turn.to_child(self.u[k.parent] + self.w[k.parent])
 
@@ -109,7 +109,7 @@ def _joined(links: Links, rods: Rods, tau: Field, gravity: Motion) -> tuple[Fiel
         hold[k] = n.dot(moved)
         G[k] = (n.across - n * (n.across.dot(moved) / hold[k])) * (1 / length)
         nu[k] = G[k].dot(free[k])
-        turn, (W, w) = Turn2.of(rods.phi[k]), rods.at_parent(links, k)
+        turn, (W, w) = Turn2.of(rods.phi[k]), rods.at_parent(k)
         C, push = W @ n, W @ drive
         E = 1 / (hold[k] + n.dot(C))  # H^LL(k,k)
         y = n.dot(free[k] - w + push) * E  # (13): d = Hᵇᵃ b, and what the cut masses do anyway
@@ -138,7 +138,7 @@ def log_determinant(links: Links, q: Field) -> Field:
         total[k] = 2 * log(k.M.m * rod(k)[1])
     for k in links.tip_to_base():
         n, _ = rod(k)
-        C = rods.at_parent(links, k)[0] @ n
+        C = rods.at_parent(k)[0] @ n
         E = n.dot(rods.W[k] @ n) + n.dot(C)
         rods.W[k.parent] += Sym2.outer(Turn2.of(rods.phi[k]).to_parent(C), -1 / E)
         total[k.parent] += total[k] + log(E)

@@ -36,13 +36,19 @@ def eliminate(matrix: Sequence[Sequence[Scalar]]) -> tuple[Matrix, list[Scalar]]
     return U, [rest[k][k] for k in range(n)]
 
 
-def substitute(U: Matrix, D: Sequence[Scalar], b: Sequence[Scalar]) -> list[Scalar]:
-    """The solution of U D Uᵀ x = b in the three steps (24)."""
-    n, x = len(D), list(b)
-    for k in reversed(range(n)):
+def eliminated(U: Matrix, b: Sequence[Scalar]) -> list[Scalar]:
+    """U⁻¹ b, the first of the three steps (24)."""
+    x = list(b)
+    for k in reversed(range(len(x))):
         for i in range(k):
             if not is_zero(U[i][k]):
                 x[i] = x[i] - U[i][k] * x[k]
+    return x
+
+
+def substitute(U: Matrix, D: Sequence[Scalar], b: Sequence[Scalar]) -> list[Scalar]:
+    """The solution of U D Uᵀ x = b in the three steps (24)."""
+    n, x = len(D), eliminated(U, b)
     x = [x[k] * (1 / D[k]) for k in range(n)]
     for k in range(n):
         for i in range(k):

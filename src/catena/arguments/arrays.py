@@ -23,10 +23,11 @@ Kernels take one more, which recipes add for the columns of matrices."""
 
 @dataclass(frozen=True)
 class Port:
-    """An argument or result of a kernel: its name and the shape of one sample."""
+    """An argument or result of a kernel: its name, the shape of one sample, and whether it must be above zero."""
 
     name: str
     shape: Shape
+    positive: bool = False
 
     @cached_property
     def rank(self) -> int:
@@ -89,8 +90,10 @@ def as_array(value: Any, port: Port, function: str, most_leading: int = MOST_LEA
         try:
             array = np.asarray(value)
         except ValueError as error:  # lists within lists that do not make an array
-            got = "rows of different sizes" if isinstance(value, list | tuple) else _shown(value)
-            raise ShapeError(f"{function}: {port.name} must have shape {_expected(port)}, got {got}") from error
+            uneven = ", whose rows differ in size" if isinstance(value, list | tuple) else ""
+            raise ShapeError(
+                f"{function}: {port.name} must have shape {_expected(port)}, got {_shown(value)}{uneven}"
+            ) from error
         except Exception as error:  # whatever the conversion of somebody's object raises
             raise ShapeError(f"{function}: {port.name} must hold real numbers, got {_shown(value)}") from error
     if array.dtype.kind not in "fiub":
@@ -103,7 +106,20 @@ def as_array(value: Any, port: Port, function: str, most_leading: int = MOST_LEA
             f"{function}: {port.name} must have at most {most_leading} leading dimensions, got {leading}; reshape it, "
             f"for example to {_example(port)}"
         )
+    if port.positive and not ((array > 0) & np.isfinite(array)).all():
+        raise ShapeError(f"{function}: {port.name} must be finite and above zero, got {_shown_worst(array)}")
     return array  # type: ignore[no-any-return]
+
+
+def as_floats(value: Any, what: str) -> np.ndarray:
+    """An argument of any shape as an array of doubles; shared, not copied, if it is one. `what` names it in errors."""
+    try:
+        array = np.asarray(value)
+    except Exception as error:  # whatever the conversion of somebody's object raises
+        raise ShapeError(f"{what} must hold real numbers, got {_shown(value)}") from error
+    if array.dtype.kind not in "fiub":
+        raise ShapeError(f"{what} must hold real numbers, got {_shown(value)}")
+    return array.astype(np.float64, copy=False)
 
 
 def batch_shape(arrays: Sequence[np.ndarray], ports: Sequence[Port], function: str) -> Shape:
@@ -141,6 +157,12 @@ def _shown(value: Any) -> str:
     except Exception:  # nor need it be printable
         text = ""
     return text if 0 < len(text) < 60 else f"a {type(value).__name__}"
+
+
+def _shown_worst(array: np.ndarray) -> str:
+    """The first number of an array that is not finite and above zero."""
+    worst = array[~((array > 0) & np.isfinite(array))][0]
+    return f"{worst:g}" + (f" in an array of shape {array.shape}" if array.ndim else "")
 
 
 def _example(port: Port) -> str:

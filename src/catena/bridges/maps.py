@@ -27,6 +27,7 @@ from catena.arguments.arrays import Port, Shape, Signature
 from catena.functions.derived import in_coordinates, jvp, vjp
 from catena.functions.function import Function, by_recipe
 from catena.functions.store import Compiled, chosen_shape
+from catena.questions.derivative_products import SHORT
 
 By = tuple[int, ...]
 """Inputs by number."""
@@ -157,7 +158,7 @@ class Map:
     def _products(self) -> tuple[Product, Product]:
         """What gives its derivatives by the names of inputs: the cheapest way that is known."""
         for losses, forward in ((False, FD3), (True, with_joint_losses(FD3))):
-            if self.function.name == forward.name:
+            if self.function.name == forward.name and self._store.tree.n <= SHORT:
                 return (
                     partial(forward_dynamics_jvp, joint_losses=losses, coordinates=True),
                     partial(forward_dynamics_vjp, joint_losses=losses, coordinates=True),
@@ -173,6 +174,9 @@ def _arranged(function: Function, order: Sequence[str]) -> Function:
         known = dict(zip(order, given, strict=True))
         return function.algorithm(links, *[known.get(name) for name in function.inputs])
 
+    def renamed(some: Sequence[str]) -> tuple[str, ...]:
+        return tuple(f"x{i}" for i, name in enumerate(order) if name in some)
+
     return replace(
         function,
         name=f"{function.name}/{','.join(order)}",
@@ -180,5 +184,6 @@ def _arranged(function: Function, order: Sequence[str]) -> Function:
         inputs={f"x{i}": function.inputs[name] for i, name in enumerate(order)},
         outputs={f"y{i}": k for i, k in enumerate(function.outputs.values())},
         optional=(),
-        shared=tuple(f"x{i}" for i, name in enumerate(order) if name in function.shared),
+        shared=renamed(function.shared),
+        positive=renamed(function.positive),
     )

@@ -26,6 +26,7 @@ _COLUMNS = {
     "damping": "damping",
     "friction": "friction",
     "armature": "armature",
+    "stiffness": "stiffness",
 }
 _PER_COORDINATE = ("lower", "upper", *_COLUMNS.values())
 

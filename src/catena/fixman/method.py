@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from catena.algorithms import determinant, fixman, fixman_determinant, innovations, point_mass
+from catena.arguments.arrays import Port, as_array, batch_shape
 from catena.errors import PrecisionWarning, warn
 from catena.fixman.point_mass_form import Polymer, is_planar, is_polymer
 from catena.fixman.rounding import rounding
@@ -130,8 +131,10 @@ def solve_with_error(robot: Robot, q: npt.ArrayLike, b: npt.ArrayLike) -> Soluti
     made for any number of links, at the price of a second solution by the articulated recursion and one step of
     refinement. O(n). Raises SingularError, which names it, for a link without mass.
     """
-    form, right = form_of(robot), np.asarray(b, dtype=float)
-    q = np.asarray(q, dtype=float)
+    form, ports = form_of(robot), (Port("q", (robot.nq,)), Port("b", (robot.nv,)))
+    given = [as_array(x, port, "solve_with_error") for x, port in zip((q, b), ports, strict=True)]
+    batch_shape(given, ports, "solve_with_error")
+    q, right = (np.asarray(x, dtype=float) for x in given)
 
     def ask(function: Function, *arrays: Any) -> Any:
         return robot._compiled.kernel(function)(*arrays)

@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from catena.algorithms.pieces import finishing, functions
+from catena.arguments.arrays import as_floats
 from catena.errors import ShapeError
 from catena.fixman.pattern import part_of, pattern_of
 from catena.functions import engine
@@ -52,7 +53,7 @@ def solve_in_pieces(robot: Robot, q: npt.ArrayLike, b: npt.ArrayLike, pieces: in
     O(n / pieces) are one after the other.
     """
     chain = _Chain.of(robot)
-    configuration, right = np.asarray(q, dtype=float), np.asarray(b, dtype=float)
+    configuration, right = as_floats(q, "q"), as_floats(b, "b")
     if configuration.shape != (robot.nq,) or right.shape != (robot.nv,):
         expected = f"shapes ({robot.nq},) and ({robot.nv},)"
         raise ShapeError(f"q, b: expected {expected}, found {configuration.shape} and {right.shape}")
@@ -80,10 +81,11 @@ class _Chain:
             part, rest = self._part(tree.n), np.zeros(len(self._ports))
             part.finish(q, b, part.first, part.last, rest, rest, out=x)
             return x
-        length = tree.n // pieces // self.pattern * self.pattern if pieces > 0 else 0
+        whole = isinstance(pieces, int | np.integer)
+        length = tree.n // pieces // self.pattern * self.pattern if whole and pieces > 0 else 0
         if length == 0:
             most = tree.n // self.pattern
-            raise ShapeError(f"pieces: expected 1 to {most} for {tree.n} links, found {pieces}")
+            raise ShapeError(f"pieces: expected 1 to {most} for {tree.n} links, found {pieces!r}")
         end = length * pieces
         groups = [_Group(self._part(length), *_cut(tree, 0, end, pieces, q, b, x))]
         if tree.n > end:

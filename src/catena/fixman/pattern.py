@@ -62,7 +62,7 @@ def part_of(tree: Tree, pattern: int, length: int) -> Tree:
             changes[name][0] = before.T @ changes[name][0]
     changes.update(parent=np.arange(-1, length - 1), q_start=q_start, v_start=v_start, lower=-per_q, upper=per_q)
     changes.update(dict.fromkeys(("velocity_limit", "effort_limit"), per_v))
-    changes.update(dict.fromkeys(("damping", "friction"), np.broadcast_to(0.0, per_v.shape)))
+    changes.update(dict.fromkeys(("damping", "friction", "stiffness", "rest"), np.broadcast_to(0.0, per_v.shape)))
     changes.update(armature=np.resize(armature, len(per_v)), frames={}, mimic={}, meshes={})
     changes.update(link_names=tree.link_names[:length], joint_names=tree.joint_names[:length])
     return replace(tree, **changes)

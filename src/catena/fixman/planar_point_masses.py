@@ -18,6 +18,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.linalg import lapack
 
+from catena.arguments.arrays import as_floats
 from catena.errors import ShapeError, SingularError
 
 Array = npt.NDArray[Any]
@@ -60,7 +61,7 @@ class PlanarBlocks:
 
     def solve(self, b: npt.ArrayLike) -> Solution:
         """(G^θθ)⁻¹ b by the pipeline (13), for b of shape (..., n). O(n) each."""
-        b = np.asarray(b, dtype=float)
+        b = as_floats(b, "b")
         if b.shape[-1:] != (self.n,):
             raise ShapeError(f"b: expected {self.n} numbers along the last axis, found shape {b.shape}")
         tt, tl = self.theta_theta, self.theta_length
@@ -98,15 +99,18 @@ def planar_blocks(theta: npt.ArrayLike, lengths: npt.ArrayLike, masses: npt.Arra
     does not move: sums start at l = 1. Returns :class:`PlanarBlocks`, which solves and gives the determinant by
     Fixman's theorem in O(n). Cost: O(n).
     """
-    angle = np.asarray(theta, dtype=float)
+    angle = as_floats(theta, "theta")
     if angle.ndim != 1:
         raise ShapeError(f"theta: expected one angle for each link, found shape {angle.shape}")
     n = len(angle)
-    L, m = (np.broadcast_to(np.asarray(x, dtype=float), (n,)) for x in (lengths, masses))
+    L, m = as_floats(lengths, "lengths"), as_floats(masses, "masses")
     for what, array in (("lengths", L), ("masses", m)):
+        if array.shape not in ((), (1,), (n,)):
+            raise ShapeError(f"{what}: expected one number, or one for each link ({n},), found shape {array.shape}")
         if not (array > 0).all():
             at = int(array.argmin()) + 1
             raise SingularError(f"{what}: expected numbers above zero, found {array.min():g} at link {at}")
+    L, m = np.broadcast_to(L, (n,)), np.broadcast_to(m, (n,))
     c, s = np.cos(angle), np.sin(angle)
     w, k = 1 / m, 1 / L  # of link i
     w1, k1 = _before(w), _before(k)  # of link i − 1: zero where that is the base

@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.sparse import csr_matrix, diags
 
+from catena.arguments.arrays import as_floats
 from catena.errors import ShapeError, SingularError
 from catena.fixman.rounding import rounding
 from catena.fixman.sparse_solve import Factored, log_abs_determinant
@@ -92,7 +93,7 @@ class Partition:
 
     def at(self, positions: npt.ArrayLike) -> Blocks:
         """The blocks of H at positions (n, dimension)."""
-        x = np.asarray(positions, dtype=float)
+        x = as_floats(positions, "positions")
         if x.shape != (len(self.masses), self.dimension):
             raise ShapeError(f"positions: expected shape {(len(self.masses), self.dimension)}, found {x.shape}")
         soft, hard = (_stacked([family.slopes(x) for family in side], x.size) for side in (self.soft, self.hard))
@@ -100,7 +101,7 @@ class Partition:
 
     def coordinates(self, positions: npt.ArrayLike) -> tuple[Array, Array]:
         """The soft and the hard coordinates at positions (n, dimension)."""
-        x = np.asarray(positions, dtype=float)
+        x = as_floats(positions, "positions")
         soft, hard = ([family.evaluate(x) for family in side] for side in (self.soft, self.hard))
         return np.concatenate([*soft, np.empty(0)]), np.concatenate([*hard, np.empty(0)])
 
@@ -134,7 +135,7 @@ class Blocks:
 
     def solve(self, b: npt.ArrayLike) -> Solution:
         """(Gᵃᵃ)⁻¹ b for b of shape (soft,), by the pipeline (13), with one step of refinement that tells the error."""
-        b = np.asarray(b, dtype=float)
+        b = as_floats(b, "b")
         if b.shape != (self.soft.shape[0],):
             raise ShapeError(f"b: expected {self.soft.shape[0]} numbers, one for each soft coordinate, found {b.shape}")
         c, d = self.aa @ b, self.ab.T @ b

@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from catena.algorithms.determinant import LOG_DETERMINANT_GRADIENT
+from catena.arguments.arrays import Port, as_array, batch_shape
 from catena.model.singular import check_invertible
 
 if TYPE_CHECKING:
@@ -37,6 +38,9 @@ def fixman_potential(robot: Robot, q: npt.ArrayLike, kT: npt.ArrayLike = 1.0) ->
     log det M depends on the units of mass and length by a constant, which moves U but not the torque. O(n).
     """
     check_invertible(robot.tree)
-    half = 0.5 * np.asarray(kT, dtype=float)
-    value, gradient = robot._compiled.kernel(LOG_DETERMINANT_GRADIENT)(q)
+    ports = Port("q", (robot.nq,)), Port("kT", ())
+    given = [as_array(x, port, "fixman_potential") for x, port in zip((q, kT), ports, strict=True)]
+    batch_shape(given, ports, "fixman_potential")
+    half = 0.5 * np.asarray(given[1], dtype=float)
+    value, gradient = robot._compiled.kernel(LOG_DETERMINANT_GRADIENT)(given[0])
     return FixmanPotential(half * value, -half[..., None] * gradient)

@@ -18,10 +18,12 @@ from catena.algorithms import (
     udu,
 )
 from catena.algorithms.forward_dynamics import FD1, FD2, FD3, FD4
+from catena.algorithms.forward_dynamics_derivatives import FORWARD_DYNAMICS_DERIVATIVES
+from catena.algorithms.inverse_dynamics_derivatives import BIAS_DERIVATIVES, INVERSE_DYNAMICS_DERIVATIVES
+from catena.algorithms.regressor import REGRESSOR, REGRESSOR_WITH_JOINTS
 from catena.algorithms.two_sweep import TWO_SWEEP
 from catena.errors import UnknownNameError
 from catena.functions.function import Function
-from catena.functions.recipes import columns
 
 INVERSE_DYNAMICS = newton_euler.INVERSE_DYNAMICS
 
@@ -33,17 +35,7 @@ BIAS = Function(
     optional=("f_ext",),
 )
 
-MASS_MATRIX_TIMES = Function(
-    "mass_matrix_times", newton_euler.mass_matrix_times, inputs={"q": "q", "x": "v"}, outputs={"y": "v"}
-)
-
-MASS_MATRIX = Function(
-    "mass_matrix",
-    composite_body.mass_matrix,
-    inputs={"q": "q"},
-    outputs={"M": "dense:nv,nv"},
-    recipe=lambda ask, q: columns(ask, MASS_MATRIX_TIMES, ask.tree.nv, q),
-)
+MASS_MATRIX, MASS_MATRIX_TIMES = composite_body.MASS_MATRIX, newton_euler.MASS_MATRIX_TIMES
 
 
 def _joints_only(function: Function) -> Function:
@@ -68,7 +60,7 @@ FORWARD_DYNAMICS: Mapping[str, Function] = {
 }
 """Forward dynamics by the name of the method."""
 
-_PLAIN = (INVERSE_DYNAMICS, BIAS, MASS_MATRIX, MASS_MATRIX_TIMES)
+_PLAIN = (INVERSE_DYNAMICS, BIAS, MASS_MATRIX, MASS_MATRIX_TIMES, REGRESSOR, REGRESSOR_WITH_JOINTS)
 _UDU = (
     denoc.INVERSE_DYNAMICS,
     reverse_gaussian_elimination.SOLVE,
@@ -79,12 +71,13 @@ _UDU = (
     innovations.UT_TIMES,
     innovations.UT_SOLVE,
 )
+_DERIVATIVES = (*FORWARD_DYNAMICS_DERIVATIVES.values(), *INVERSE_DYNAMICS_DERIVATIVES.values(), BIAS_DERIVATIVES)
 _FIXMAN = (fixman.FIXMAN, fixman.SOLVE, fixman.REACTIONS, fixman_determinant.LOG_DETERMINANT)
 
 FUNCTIONS: Mapping[str, Function] = {
     **{f"forward_dynamics/{method}": function for method, function in FORWARD_DYNAMICS.items()},
     "forward_dynamics": FORWARD_DYNAMICS["innovations"],
-    **{function.name: function for function in (*_PLAIN, *_UDU, determinant.LOG_DETERMINANT, *_FIXMAN)},
+    **{function.name: function for function in (*_PLAIN, *_UDU, determinant.LOG_DETERMINANT, *_FIXMAN, *_DERIVATIVES)},
 }
 """What can be counted or evaluated on any scalar, by name; "forward_dynamics/METHOD" for each method.
 
@@ -94,6 +87,6 @@ FUNCTIONS: Mapping[str, Function] = {
 
 def function_named(name: str) -> Function:
     """The function of that name, one of :data:`FUNCTIONS`."""
-    if name not in FUNCTIONS:
+    if not isinstance(name, str) or name not in FUNCTIONS:
         raise UnknownNameError.among("function", name, FUNCTIONS)
     return FUNCTIONS[name]

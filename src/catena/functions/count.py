@@ -36,7 +36,7 @@ def count(robot: Robot, function: str | Function = "forward_dynamics", *, fused:
     and sums are counted as the fused multiply-adds that the machine code runs. Returns a `Count`. Cost: O(n) time and
     memory (O(n³) where a whole matrix is made).
     """
-    chosen = function_named(function) if isinstance(function, str) else function
+    chosen = function if isinstance(function, Function) else function_named(function)
     outputs = trace(lowered_for(robot.tree, chosen), chosen)[1]
     expressions = [x for output in outputs.values() for x in output]
     return count_fused(expressions) if fused else count_operations(expressions)

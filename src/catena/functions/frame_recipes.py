@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from catena.algorithms.frame_derivatives import jacobian_slopes, placement_slopes, rolled_order
 from catena.algorithms.innovations import FACTOR
 from catena.algorithms.kinematics import JOINT_AXES, LINK_ACCELERATIONS, LINK_VELOCITIES, PLACEMENTS, WRENCH_TORQUES
 from catena.algorithms.operational_space import RESPONSE
@@ -43,6 +44,14 @@ class Carried:
         """Rotation (..., 3, 3) and origin (..., 3) of the only one."""
         R, p = self.placements(ask, q, point)
         return R[..., 0, :, :], p[..., 0, :]
+
+    def placement_derivatives(self, ask: Ask, q: Array, point: Array | None = None) -> tuple[Array, Array]:
+        """The derivatives (..., 3, 3, nv) and (..., 3, nv) of the placement of the only one, whose frame is "mixed"."""
+        return placement_slopes(self.placement(ask, q, point)[0], self.jacobian(ask, q, point))
+
+    def jacobian_derivatives(self, ask: Ask, q: Array, point: Array | None = None) -> Array:
+        """The derivatives (..., 6 m, nv, nv) of J."""
+        return jacobian_slopes(self.jacobian(ask, q, point), rolled_order(ask.tree), self.frame)
 
     def jacobian(self, ask: Ask, q: Array, point: Array | None = None) -> Array:
         """J (..., 6 m, nv), from the axes of all joints in the base's frame: those between each frame and the base."""
@@ -97,6 +106,8 @@ class Carried:
     def _responses(self, ask: Ask, q: Array, point: Array | None) -> tuple[Array, Array]:
         """J M⁻¹ and Ω, from what unit wrenches on one frame after the other do to all links."""
         X, wide = self._seen(ask, q, point), q[..., None, :]
+        if not self.count:
+            return np.zeros((*X.shape[:-3], 0, ask.tree.nv)), np.zeros((*X.shape[:-3], 0, 0))
         factors = [f[..., None, :, :] for f in ask(FACTOR, q)]
         weighted, Omega = [], []
         for i, link in enumerate(self.link.tolist()):

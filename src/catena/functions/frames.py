@@ -12,8 +12,9 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import numpy.typing as npt
 
-from catena.algorithms import frames, operational_space
+from catena.algorithms import frame_derivatives, frames, operational_space
 from catena.algorithms.frames import Place
 from catena.arguments.words import frame_word
 from catena.errors import SingularError
@@ -29,6 +30,7 @@ from catena.spatial import Mat3, Transform, Turn, Vec3
 if TYPE_CHECKING:
     from catena.robot import Robot
 
+Array = npt.NDArray[Any]
 Names = str | tuple[str, ...]
 """One frame, a point of which is (..., 3); or m of them, with points (..., m, 3)."""
 
@@ -71,20 +73,25 @@ def _made(robot: Robot, asked: FrameQuestion, question: str, links: Names, frame
         inputs["point"] = "robot:3" if isinstance(links, str) else "robot:{m},3"
     return Function(
         f"{question}/{frame}{'+points' if points else ''}/{links!r}",
-        partial(asked.algorithm, places=[_place(at, frame) for at in found]),
+        partial(asked.algorithm, places=[place_of(at, frame) for at in found]),
         {name: kind.format(**sizes) for name, kind in inputs.items()},
         {name: kind.format(**sizes) for name, kind in asked.outputs.items()},
         recipe=_recipe(asked, Carried(found, frame), alone=points and isinstance(links, str)),
     )
 
 
-def _place(at: Frame, frame: str) -> Place:
-    """Where a frame is, as a transform from the link that carries it."""
-    turn, shift = snapped(np.asarray(at.rotation)), np.asarray(at.position)
-    stages = Transform.shift(Vec3(*shift.tolist()))
+def place_of(at: Frame, frame: str) -> Place:
+    """Where a frame is, on the link that carries it."""
+    return Place(at.link, transform_of(at.rotation, at.position), frame)
+
+
+def transform_of(rotation: Array, position: Array) -> Transform:
+    """The transform to a frame with this rotation and position."""
+    turn = snapped(np.asarray(rotation))
+    stages = Transform.shift(Vec3(*np.asarray(position).tolist()))
     if not np.array_equal(turn, np.eye(3)):
         stages = stages.then(Transform.of(Turn(Mat3(*turn.ravel().tolist()))))
-    return Place(at.link, stages, frame)
+    return stages
 
 
 def _recipe(asked: FrameQuestion, carried: Carried, alone: bool) -> Recipe:
@@ -133,6 +140,14 @@ QUESTIONS = {
     "placement": FrameQuestion(frames.placements, Carried.placement, {"rotation": "dense:3,3", "position": "dense:3"}),
     "placements": FrameQuestion(
         frames.placements, Carried.placements, {"rotation": "dense:{m},3,3", "position": "dense:{m},3"}
+    ),
+    "placement_derivatives": FrameQuestion(
+        frame_derivatives.placement_derivatives,
+        Carried.placement_derivatives,
+        {"rotation": "dense:3,3,nv", "position": "dense:3,nv"},
+    ),
+    "jacobian_derivatives": FrameQuestion(
+        frame_derivatives.jacobian_derivatives, Carried.jacobian_derivatives, {"dJ": "dense:{w},nv,nv"}
     ),
     "jacobian": FrameQuestion(frames.jacobian, Carried.jacobian, {"J": "dense:{w},nv"}),
     "jacobian_times": FrameQuestion(frames.jacobian_times, Carried.jacobian_times, {"V": "dense:{w}"}, {"x": "v"}),

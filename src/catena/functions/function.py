@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from catena.errors import CatenaError, UnsupportedError
@@ -17,13 +17,18 @@ Build = Callable[[list[Scalar]], Any]
 
 @dataclass(frozen=True)
 class Kind:
-    """One kind of array: `width` numbers per entry of "q", per entry of "v", per "link", or for the whole "robot"."""
+    """One kind of array: `width` numbers per entry of "q", per entry of "v", per "link", or for the whole "robot".
+
+    One that is "packed" holds `pieces` of other kinds, by name, one after the other in a single row; an algorithm gets
+    a mapping with a field, or an object of the whole robot, for each.
+    """
 
     per: str
     width: int
     shape: tuple[int, ...]
     build: Build
     take: Callable[[Any], list[Scalar]] = leaves
+    pieces: Mapping[str, Kind] = field(default_factory=dict, compare=False)
 
     def count(self, nq: int, nv: int) -> int:
         """How many numbers belong to a joint with nq coordinates and nv speeds."""
@@ -31,6 +36,8 @@ class Kind:
 
     def full_shape(self, n: int, nq: int, nv: int) -> tuple[int, ...]:
         """The shape of the array for a mechanism of n links."""
+        if self.pieces:
+            return (sum(math.prod(piece.full_shape(n, nq, nv)) for piece in self.pieces.values()),)
         return {"q": (nq,), "v": (nv,), "link": (n,), "robot": ()}[self.per] + self.shape
 
 
@@ -68,13 +75,20 @@ KINDS: Mapping[str, Kind] = {
 """The kinds by name. "coordinates": the numbers of "q" as plain numbers, not as a place from which one moves; "axes":
 six numbers for each degree of freedom; "small": the lower triangle of a symmetric matrix for each joint, a row of six
 for each degree of freedom. Besides these, "link:9" is nine numbers for each link, "robot" one scalar, "robot:6" six,
-"robot:2,3" two rows of three, and "dense:nv,nv" a whole matrix."""
+"robot:2,3" two rows of three, "dense:nv,nv" a whole matrix, and "parameters" all pieces of :data:`PARAMETERS` in one
+row."""
+
+PARAMETERS = {"inertial": "link:10", "armature": "v", "damping": "v", "friction": "v", "gravity": "robot:3"}
+"""What a vector of a robot's parameters is made of, in order: ten numbers of each link, three of each degree of freedom
+and gravity."""
 
 
 def kind(name: str) -> Kind:
     """The kind of that name."""
     if name in KINDS:
         return KINDS[name]
+    if name == "parameters":
+        return Kind("packed", 1, (), list, pieces={piece: kind(k) for piece, k in PARAMETERS.items()})
     word, _, size = name.partition(":")
     if word not in ("robot", "link"):
         raise CatenaError(
@@ -85,15 +99,21 @@ def kind(name: str) -> Kind:
 
 
 def is_dense(name: str) -> bool:
-    """Whether this is the kind of a whole matrix: "dense:" and its shape in terms of n, nq, nv and integers."""
+    """Whether this is the kind of a whole matrix: "dense:" and its shape in terms of n, nq, nv, 2nv and integers."""
     return name.startswith("dense:")
 
 
 def dense_shape(name: str, n: int, nq: int, nv: int) -> tuple[int, ...]:
-    """The shape of a whole matrix: "dense:nv,nv" is (nv, nv)."""
-    sizes = {"n": n, "nq": nq, "nv": nv}
+    """The shape of a whole matrix: "dense:nv,nv" is (nv, nv), "dense:nv,10n+3nv" has so many columns."""
     words = [word for word in name.partition(":")[2].split(",") if word]
-    return tuple(sizes[word] if word in sizes else int(word) for word in words)
+    return tuple(sum(_size(term, {"n": n, "nq": nq, "nv": nv}) for term in word.split("+")) for word in words)
+
+
+def _size(term: str, sizes: Mapping[str, int]) -> int:
+    """A multiple of a size, such as "10n", or a number."""
+    letters = term.lstrip("0123456789")
+    number = term[: len(term) - len(letters)]
+    return int(number or 1) * (sizes[letters] if letters else 1)
 
 
 def by_recipe(*arguments: Any) -> Any:
@@ -111,8 +131,10 @@ class Function:
     place of loops, from what other functions' loops give (see :mod:`catena.functions.composed`), and of the
     algorithm where that is :func:`by_recipe`. `regroup` and
     `choose` say which lowering passes the algorithm can bear: see :func:`catena.model.lowering.lowered.lower`; with
-    `cut` it asks links whether their own inertia has an inverse. `shared` inputs are the same for all samples of a call
-    and come without leading dimensions; rolled kernels keep one copy of them.
+    `cut` it asks links whether their own inertia has an inverse. `positive` inputs must be finite and above zero.
+    `shared` inputs are the same for all samples of a call
+    and come without leading dimensions; rolled kernels keep one copy of them. With `double`, a recipe asks for
+    numbers in float64 whatever its own results are in.
     """
 
     name: str
@@ -124,7 +146,9 @@ class Function:
     choose: bool = True
     shared: tuple[str, ...] = ()
     cut: bool = False
+    positive: tuple[str, ...] = ()
     recipe: Callable[..., Any] | None = None
+    double: bool = False
 
     @property
     def question(self) -> str:
@@ -139,3 +163,25 @@ class Function:
     def given(self, present: tuple[str, ...]) -> dict[str, str]:
         """The inputs of a call that leaves out the optional ones not in `present`."""
         return {name: k for name, k in self.inputs.items() if name not in self.optional or name in present}
+
+
+@dataclass(frozen=True)
+class Repeated:
+    """A function applied again and again: results that have the name of an input become that input, turn by turn.
+
+    `each` names inputs that have a row for every turn; all others are the same in all turns. Results in `last` are
+    given once, after the last turn; of the others rows are kept, of the start and after every so many turns.
+    """
+
+    function: Function
+    each: tuple[str, ...] = ()
+    last: tuple[str, ...] = ()
+
+    @property
+    def name(self) -> str:
+        """What tells it apart from others."""
+        return "|".join((self.function.name, ",".join(self.each), ",".join(self.last)))
+
+    def kept(self, result: str) -> bool:
+        """Whether a result is kept as rows."""
+        return result not in self.last

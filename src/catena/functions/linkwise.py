@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -44,7 +46,7 @@ def trace(lowered: Lowered, function: Function, present: tuple[str, ...] = ()) -
     sizes, fields = {}, {}
     for name, kind_name in function.given(present).items():
         k = kind(kind_name)
-        sizes[name] = int(np.prod(k.full_shape(*_sizes(lowered)))) if k.per != "robot" else k.width
+        sizes[name] = _length(k, links)
         fields[name] = _spread(links, k, [graph.input(name, i) for i in range(sizes[name])])
     results = _run(function, links, fields)
     return sizes, {name: numbers for name, (numbers, _) in results.items()}
@@ -68,8 +70,18 @@ def _run(
     return _outputs(function, links, result)
 
 
+def _length(k: Kind, links: RealLinks) -> int:
+    """How many numbers of an array belong to the whole mechanism."""
+    return math.prod(k.full_shape(*_sizes(links.lowered)))
+
+
 def _spread(links: RealLinks, k: Kind, numbers: Sequence[Scalar]) -> Any:
-    """One long vector of numbers as a field of objects, or as one object for the whole robot."""
+    """One long vector of numbers as a field of objects, as one object for the whole robot, or as several of these."""
+    if k.pieces:
+        rest, pieces = iter(numbers), {}
+        for name, piece in k.pieces.items():
+            pieces[name] = _spread(links, piece, list(islice(rest, _length(piece, links))))
+        return pieces
     if k.per == "robot":
         return k.build(list(numbers))
     field, at = RealField(), 0
@@ -100,8 +112,8 @@ def _outputs(function: Function, links: RealLinks, result: Any) -> dict[str, tup
 
 def lowered_for(tree: Tree, function: Function) -> Lowered:
     """The mechanism lowered as far as the function allows, made once for a tree."""
-    known: dict[tuple[bool, ...], Lowered] = tree.__dict__.setdefault("_lowered", {})
     passes = function.regroup, function.choose, function.cut
-    if passes not in known:
-        known[passes] = lower(tree, regroup=function.regroup, choose=function.choose, cut=function.cut)
-    return known[passes]
+    return tree.once(
+        ("lowered", *passes),
+        lambda: lower(tree, regroup=function.regroup, choose=function.choose, cut=function.cut),
+    )

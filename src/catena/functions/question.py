@@ -14,13 +14,14 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import update_wrapper
 from typing import Any, ClassVar, NamedTuple, TypeVar, cast
 
 import numpy as np
 import numpy.typing as npt
 
-from catena.arguments.arrays import Port, Signature
+from catena.arguments.arrays import Signature
 from catena.arguments.dtypes import checked_dtype
 from catena.arguments.wrenches import frames_of, wrenches
 from catena.errors import ShapeError
@@ -37,6 +38,7 @@ Rule = Callable[..., Function]
 ROLES: Mapping[str, Role] = {
     "npt.ArrayLike": Role.ARRAY,
     "npt.ArrayLike | None": Role.ARRAY,
+    "Parameters | npt.ArrayLike | None": Role.ARRAY,
     "str | npt.ArrayLike": Role.WORD_OR_ARRAY,
     "Wrenches": Role.MAPPING_OR_ARRAY,
 }
@@ -214,7 +216,7 @@ class Declared:
 
     def _signature(self, asked: Answering, kernel: Any, sources: Sequence[str | int]) -> Signature:
         """What a call takes, under the names that users know."""
-        ports = [p if isinstance(x, int) else Port(x, p.shape) for p, x in zip(kernel.inputs, sources, strict=True)]
+        ports = [p if isinstance(x, int) else replace(p, name=x) for p, x in zip(kernel.inputs, sources, strict=True)]
         return Signature(self.label(asked), tuple(ports), kernel.outputs, kernel.dtype)
 
     def wrapper_of(self) -> type | None:
@@ -247,7 +249,13 @@ class Declared:
         made = procedure(found.kernel, sources, found.wrapper or tuple, maker, table)
         if made is not None:
             words = [list(v) if isinstance(v, list) else k for k, v in zip(keys, values, strict=True)]
-            asked._compiled.remember(self.number, words, made)
+            asked._compiled.remember(self.number, words, made, self._usual(values))
+
+    def _usual(self, values: Sequence[Any]) -> int:
+        """How many arrays make this call, if nothing but arrays is given, in order; otherwise -1."""
+        given = [x is not default for x, default in zip(values, self.defaults, strict=True)]
+        arrays = [role is Role.ARRAY for role in self.roles[: sum(given)]]
+        return len(arrays) if all(arrays) and not any(given[len(arrays) :]) else -1
 
 
 def _role(parameter: inspect.Parameter) -> Role:

@@ -10,10 +10,11 @@ import numpy as np
 from catena.arguments.dtypes import checked_dtype
 from catena.errors import UnsupportedError
 from catena.functions.composed import Composed
-from catena.functions.function import Function, by_recipe
+from catena.functions.function import Function, Repeated, by_recipe
 from catena.kernels.call.books import Books
 
 if TYPE_CHECKING:
+    from catena.kernels.call.kernel import Kernel
     from catena.model.tree import Tree
 
 Value = TypeVar("Value")
@@ -61,12 +62,28 @@ class Compiled(Books):
         key = "kernel", function.name, present, dtype.name, shape
         return self.once(key, lambda: self._built(function, present, dtype, shape))
 
+    def repeated(
+        self,
+        repeated: Repeated,
+        present: tuple[str, ...] = (),
+        dtype: Any = np.float64,
+        kernel_shape: str | None = None,
+    ) -> Callable[[int, int], Kernel]:
+        """The machine code of a function applied again and again: `kernel(rows, between)`, with that many rows kept."""
+        from catena.kernels.build import repeated_kernel
+
+        function = repeated.function
+        shape, dtype = chosen_shape(self.tree, function, kernel_shape), checked_dtype(function.question, dtype)
+        key = "repeated", repeated.name, present, dtype.name, shape
+        return self.once(key, lambda: repeated_kernel(self.tree, repeated, present, dtype, shape))
+
     def _built(self, function: Function, present: tuple[str, ...], dtype: np.dtype[Any], shape: str) -> Any:
         from catena.kernels.build import rolled_kernel, signature, unrolled_kernel
 
         if function.recipe is not None and (function.algorithm is by_recipe or shape == "rolled"):
             described = signature(self.tree, function, present, dtype)
-            return Composed(function.recipe, described, self.tree, lambda f, given: self.kernel(f, given, dtype, shape))
+            asked = np.dtype(np.float64) if function.double else dtype
+            return Composed(function.recipe, described, self.tree, lambda f, given: self.kernel(f, given, asked, shape))
         return (unrolled_kernel if shape == "unrolled" else rolled_kernel)(self.tree, function, present, dtype)
 
 

@@ -18,19 +18,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import functools
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from catena.arguments.arrays import Port, Signature
-from catena.functions.function import Function, Kind, dense_shape, is_dense, kind
+from catena.functions.function import Function, Kind, Repeated, dense_shape, is_dense, kind
 from catena.functions.linkwise import lowered_for, trace
-from catena.kernels.call.kernel import Kernel
+from catena.kernels.call.kernel import Kernel, repeated_ports
 from catena.kernels.codegen.context import Context, context_of, layout_of
 from catena.kernels.codegen.elementwise import elementwise_ir, is_elementwise
 from catena.kernels.codegen.program import read
+from catena.kernels.codegen.repeated import Places, RepeatedSingle, RepeatedTiles
 from catena.kernels.codegen.rolled import rolled_ir
 from catena.kernels.codegen.straight import Single, Task
 from catena.kernels.codegen.tiles import Tiled
@@ -48,38 +50,7 @@ ROLLED = Codegen(opt=2, passes=2)
 
 def unrolled_kernel(tree: Tree, function: Function, present: tuple[str, ...], dtype: np.dtype[Any]) -> Kernel:
     """Straight-line code with the mechanism's numbers folded in. The disk cache spares all passes but the last."""
-    key = ("unrolled", function.name, ",".join(present), dtype.name, tree.digest().hex())
-    module = module_cached(key, lambda: _unrolled_code(tree, function, present, dtype, host()))
-    return _kernel(signature(tree, function, present, dtype), module)
-
-
-def _unrolled_code(
-    tree: Tree, function: Function, present: tuple[str, ...], dtype: np.dtype[Any], target: Target
-) -> bytes:
-    """Machine code with instructions of our own where that is possible and they prove right, otherwise all LLVM's."""
-    lowered = lowered_for(tree, function)
-    traced = trace(lowered, function, present)
-    ir = unrolled_ir(*traced, dtype=dtype, target=target)
-    code = object_code(ir)
-    if target.assembles and not agrees(code, traced, dtype):
-        return _unrolled_code(tree, function, present, dtype, replace(target, assembly=False))
-    return code
-
-
-def unrolled_ir(
-    inputs: Mapping[str, int], outputs: Mapping[str, Sequence[Operand]], *, dtype: Any, target: Target
-) -> str:
-    """The passes from expressions of the outputs, and widths of the inputs, to a module for a target."""
-    if is_elementwise(inputs, outputs):
-        return elementwise_ir(inputs, outputs, dtype=dtype, target=target)
-    wanted = [x for values in outputs.values() for x in values]
-    fused = fuse(wanted) if target.has_fma else wanted
-    program = read(fused)
-    stages = program.stages()
-    widths = list(inputs.values()), [len(values) for values in outputs.values()]
-    task = Task(program, stages, list(inputs), *widths, np.dtype(dtype), target)
-    allocated = Tiled(task), Single(task)  # memory and registers
-    return module_ir(task, allocated)  # emit
+    return _kernel(signature(tree, function, present, dtype), _unrolled(tree, function, present, dtype))
 
 
 def rolled_kernel(tree: Tree, function: Function, present: tuple[str, ...], dtype: np.dtype[Any]) -> Kernel:
@@ -87,22 +58,113 @@ def rolled_kernel(tree: Tree, function: Function, present: tuple[str, ...], dtyp
 
     The disk cache, asked by the module's text, spares the passes from compiling on.
     """
+    module, context = _rolled(tree, function, present, dtype)
+    return _kernel(signature(tree, function, present, dtype), module, tree.n, context)
+
+
+def repeated_kernel(
+    tree: Tree, repeated: Repeated, present: tuple[str, ...], dtype: np.dtype[Any], shape: str
+) -> Callable[[int, int], Kernel]:
+    """A function applied again and again, in machine code of either shape: gives `kernel(rows, between)`.
+
+    The kernel keeps the start and so many rows more, with so many turns between two of them. Machine code is made once
+    for all lengths.
+    """
+    module, context = (
+        (_unrolled(tree, repeated.function, present, dtype, repeated), ())
+        if shape == "unrolled"
+        else _rolled(tree, repeated.function, present, dtype, repeated)
+    )
+    once = signature(tree, repeated.function, present, dtype)
+
+    @functools.lru_cache(maxsize=16)
+    def kernel(rows: int, between: int) -> Kernel:
+        ins, outs = repeated_ports(repeated, once.inputs, once.outputs, rows, between)
+        links = tree.n if shape == "rolled" else 0
+        table = (*context, rows, between)
+        return Kernel(
+            once.question, module, ins, outs, dtype=dtype, links=links, context=table, turns=max(1, rows * between)
+        )
+
+    return kernel
+
+
+def _unrolled(
+    tree: Tree,
+    function: Function,
+    present: tuple[str, ...],
+    dtype: np.dtype[Any],
+    repeated: Repeated | None = None,
+) -> Module:
+    name = function.name if repeated is None else f"repeated {repeated.name}"
+    key = ("unrolled", name, ",".join(present), dtype.name, tree.digest().hex())
+    return module_cached(key, lambda: _unrolled_code(tree, function, present, dtype, host(), repeated))
+
+
+def _unrolled_code(
+    tree: Tree,
+    function: Function,
+    present: tuple[str, ...],
+    dtype: np.dtype[Any],
+    target: Target,
+    repeated: Repeated | None = None,
+) -> bytes:
+    """Machine code with instructions of our own where that is possible and they prove right, otherwise all LLVM's."""
+    lowered = lowered_for(tree, function)
+    traced = trace(lowered, function, present)
+    ir = unrolled_ir(*traced, dtype=dtype, target=target, repeated=repeated)
+    code = object_code(ir)
+    if target.assembles and not agrees(code, traced, dtype, function.positive, repeated):
+        return _unrolled_code(tree, function, present, dtype, replace(target, assembly=False), repeated)
+    return code
+
+
+def unrolled_ir(
+    inputs: Mapping[str, int],
+    outputs: Mapping[str, Sequence[Operand]],
+    *,
+    dtype: Any,
+    target: Target,
+    repeated: Repeated | None = None,
+) -> str:
+    """The passes from expressions of the outputs, and widths of the inputs, to a module for a target."""
+    if repeated is None and is_elementwise(inputs, outputs):
+        return elementwise_ir(inputs, outputs, dtype=dtype, target=target)
+    wanted = [x for values in outputs.values() for x in values]
+    fused = fuse(wanted) if target.has_fma else wanted
+    program = read(fused)
+    stages = program.stages()
+    widths = list(inputs.values()), [len(values) for values in outputs.values()]
+    task = Task(program, stages, list(inputs), *widths, np.dtype(dtype), target)
+    if repeated is None:
+        return module_ir(task, (Tiled(task), Single(task)))  # memory and registers; emit
+    places = Places.of(repeated, list(inputs), list(outputs))
+    return module_ir(task, (RepeatedTiles(task, places), RepeatedSingle(task, places)))
+
+
+def _rolled(
+    tree: Tree,
+    function: Function,
+    present: tuple[str, ...],
+    dtype: np.dtype[Any],
+    repeated: Repeated | None = None,
+) -> tuple[Module, Context]:
     target, given = host(), function.given(present)
     lowered = lowered_for(tree, function)
     classes, which = classify(lowered)
     recording = recorded(lowered, classes, function, given)
     fused = recording.fused() if target.has_fma else recording
     layout = layout_of(lowered, classes)
-    ir = rolled_ir(fused, _kinds(given), _kinds(function.outputs), layout, target, dtype, function.shared)
+    places = None if repeated is None else Places.of(repeated, list(given), list(function.outputs))
+    ir = rolled_ir(fused, _kinds(given), _kinds(function.outputs), layout, target, dtype, function.shared, places)
     module = compile_cached(("rolled", ir), lambda: ir, ROLLED)
-    context = context_of(lowered, which, recording.columns, dtype)
-    return _kernel(signature(tree, function, present, dtype), module, lowered.n, context)
+    return module, context_of(lowered, which, recording.columns, dtype)
 
 
 def signature(tree: Tree, function: Function, present: tuple[str, ...], dtype: np.dtype[Any]) -> Signature:
     """What a kernel of a function takes and gives, without making it."""
     inputs, outputs = function.given(present), function.outputs
-    return Signature(function.question, _ports(tree, inputs), _ports(tree, outputs), dtype)
+    return Signature(function.question, _ports(tree, inputs, function.positive), _ports(tree, outputs), dtype)
 
 
 def _kernel(wanted: Signature, module: Module, links: int = 0, context: Context = ()) -> Kernel:
@@ -114,8 +176,8 @@ def _kinds(arrays: Mapping[str, str]) -> dict[str, Kind]:
     return {name: kind(k) for name, k in arrays.items()}
 
 
-def _ports(tree: Tree, arrays: Mapping[str, str]) -> tuple[Port, ...]:
-    return tuple(Port(name, _shape(tree, k)) for name, k in arrays.items())
+def _ports(tree: Tree, arrays: Mapping[str, str], positive: Sequence[str] = ()) -> tuple[Port, ...]:
+    return tuple(Port(name, _shape(tree, k), name in positive) for name, k in arrays.items())
 
 
 def _shape(tree: Tree, kind_name: str) -> tuple[int, ...]:

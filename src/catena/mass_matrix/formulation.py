@@ -7,17 +7,18 @@ or q alone. Vectors lie along the last dimension.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING
 
+from catena.algorithms import parameters
 from catena.arguments.words import METHOD_HINTS, one_of
 from catena.functions.function import Function
 
 if TYPE_CHECKING:
     from catena.robot import Robot
 
-OWN = {"q": 0, "G": 1, "A": 1, "D": 2, "A_inv": 2}
-"""The arrays that a mass matrix keeps, by the names of inputs: the configurations, and what `factor` gives."""
+OWN = {"q": 0, "G": 1, "A": 1, "D": 2, "A_inv": 2, "parameters": 3}
+"""The arrays that a mass matrix keeps, by the names of inputs: the configurations, what `factor` gives, parameters."""
 
 
 @dataclass(frozen=True)
@@ -80,3 +81,10 @@ METHODS: dict[str, Callable[[Robot], Formulation]] = {
 def formulation(robot: Robot, name: str) -> Formulation:
     """The formulation of that name, for a robot."""
     return METHODS[one_of("mass matrix method", name, METHODS, METHOD_HINTS)](robot)
+
+
+def with_parameters(found: Formulation) -> Formulation:
+    """The same with parameters as an input of functions that need inertias: those that do not start from factors."""
+    functions = {field.name: getattr(found, field.name) for field in fields(found)}
+    inertial = {name: f for name, f in functions.items() if f is not None and not parameters.FACTORS & set(f.inputs)}
+    return replace(found, **{name: parameters.with_parameters(f) for name, f in inertial.items()})

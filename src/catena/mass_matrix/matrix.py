@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from catena.arguments.arrays import Port, as_array
+from catena.arguments.arrays import Port, as_array, batch_shape
 from catena.errors import ShapeError, UnsupportedError
-from catena.functions.function import Function
+from catena.functions.function import Function, kind
 from catena.functions.question import Answering, Rule, question
 from catena.mass_matrix.arithmetic import NotAnArray
 from catena.mass_matrix.factors import BlockDiagonal, Factors, Upper
@@ -32,12 +32,23 @@ def _action(name: str, inverse: bool = True) -> Rule:
     """The rule that takes a function from the formulation; what needs an inverse refuses, by name, a singular M."""
 
     def rule(matrix: MassMatrix, given: tuple[str, ...]) -> Function:
-        if inverse:
+        if inverse and matrix._own[3] is None:
             check_invertible(matrix.robot.tree)
         found: Function = getattr(matrix._compiled.formulation, name)
         return found
 
     return rule
+
+
+def _paired(q: Array, parameters: Any, common: Prepared) -> tuple[Array, Array]:
+    """Configurations and parameters with the same leading dimensions."""
+    tree = common.tree
+    q_port = Port("q", common.q_shape)
+    port = Port("parameters", kind("parameters").full_shape(tree.n, tree.nq, tree.nv))
+    row = np.array(as_array(parameters, port, "mass_matrix"), common.dtype)
+    batch = batch_shape([q, row], [q_port, port], "mass_matrix")
+    wide = [np.array(np.broadcast_to(x, (*batch, *p.shape))) for x, p in ((q, q_port), (row, port))]
+    return wide[0], wide[1]
 
 
 class MassMatrix(Answering, NotAnArray):
@@ -65,18 +76,23 @@ class MassMatrix(Answering, NotAnArray):
         method: str = "innovations",
         dtype: npt.DTypeLike = np.float64,
         kernel: str | None = None,
+        parameters: Any = None,
     ) -> None:
+        adopts = parameters is not None
         try:
-            common = robot._compiled.parts[method, dtype, kernel]
+            common = robot._compiled.parts[method, dtype, kernel, adopts]
         except (KeyError, TypeError):
-            common = prepared(robot, method, dtype, kernel)
+            common = prepared(robot, method, dtype, kernel, adopts)
         if type(q) is np.ndarray and q.dtype is common.dtype:
             array = q.copy()
         else:
             array = np.array(as_array(q, Port("q", common.q_shape), "mass_matrix"), common.dtype)
         if array.shape[-1:] != common.q_shape:
             raise ShapeError(f"mass_matrix: q must have shape (..., {robot.nq}), got {array.shape}")
-        self.robot, self._compiled, self._own = robot, common, (array, None, None)
+        row = None
+        if adopts:
+            array, row = _paired(array, parameters, common)
+        self.robot, self._compiled, self._own = robot, common, (array, None, None, row)
 
     @property
     def q(self) -> Array:
@@ -239,7 +255,7 @@ class MassMatrix(Answering, NotAnArray):
         return self._compiled.kernel_shape
 
     def _make_own(self) -> None:
-        self._own = (self._own[0], *self._factor())
+        self._own = (self._own[0], *self._factor(), self._own[3])
 
     def _called(self, name: str) -> str:
         return "mass_matrix" if name.startswith("_") else f"MassMatrix.{name}"

@@ -10,7 +10,8 @@ from catena.arguments.dtypes import checked_dtype
 from catena.functions.function import Function
 from catena.functions.store import Compiled, check_kernel_shape
 from catena.later import reading_files
-from catena.mass_matrix.formulation import Formulation, formulation
+from catena.mass_matrix.formulation import Formulation, formulation, with_parameters
+from catena.parameters.adopting import check_method
 
 if TYPE_CHECKING:
     from catena.robot import Robot
@@ -44,15 +45,22 @@ class Prepared(Compiled):
         return self.once(("part", name), lambda: Prepared(*common))
 
 
-def prepared(robot: Robot, method: Any, dtype: Any, kernel_shape: Any) -> Prepared:
-    """What is made once for these options; UnsupportedError for options that there are not."""
+def prepared(robot: Robot, method: Any, dtype: Any, kernel_shape: Any, adopts: bool = False) -> Prepared:
+    """What is made once for these options; UnsupportedError for options that there are not.
+
+    With `adopts`, the mass matrix has parameters of its own in place of the model's.
+    """
     found = checked_dtype("mass_matrix", dtype)
     check_kernel_shape(kernel_shape)
     with reading_files("mass_matrix"):
+        if adopts:
+            check_method(method)
         form = formulation(robot, method)
     compiled = robot._compiled
+    chosen = with_parameters(form) if adopts else form
     made = compiled.once(
-        ("mass_matrix", method, found, kernel_shape), lambda: Prepared(compiled, form, method, found, kernel_shape)
+        ("mass_matrix", method, found, kernel_shape, adopts),
+        lambda: Prepared(compiled, chosen, method, found, kernel_shape),
     )
-    compiled.parts[method, dtype, kernel_shape] = made
+    compiled.parts[method, dtype, kernel_shape, adopts] = made
     return made

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any, Literal
 
@@ -14,7 +14,7 @@ from catena.model import checks
 from catena.model.axes import axis_frame, two_axis_frame, unit
 from catena.model.joints import BY_NAME
 from catena.model.merge import Bodies, merged, steiner
-from catena.model.parts import JointPart, LinkPart
+from catena.model.parts import JointPart, LinkPart, Mimic, Parts
 from catena.model.singular import check_leaves
 from catena.model.topology import arrange, listed
 from catena.model.tree import Tree
@@ -28,8 +28,8 @@ UNDIRECTED = ("spherical", "free")
 
 
 def assemble(
-    links: Iterable[LinkPart],
-    joints: Iterable[JointPart],
+    link_parts: Iterable[LinkPart | tuple[Any, ...]],
+    joint_parts: Iterable[JointPart | tuple[Any, ...]],
     *,
     name: str = "robot",
     base: Literal["fixed", "floating"] = "fixed",
@@ -50,7 +50,7 @@ def assemble(
 
     Raises ModelError or a child of it for anything else wrong. Cost: O(n).
     """
-    links, joints, notes = tuple(links), tuple(joints), list(warnings)
+    links, joints, notes = Parts(LinkPart, link_parts), Parts(JointPart, joint_parts), list(warnings)
     _check_types(joints)
     if base == "floating":
         links, joints = _floating(links, joints)
@@ -60,12 +60,12 @@ def assemble(
     mass, com, inertia = checks.link_numbers(links, strict, notes)
     rotation, position = checks.joint_placements(joints)
 
-    fixed = np.array([joint.type == FIXED for joint in joints], dtype=bool)
+    fixed = np.array([name == FIXED for name in joints.column("type")], dtype=bool)
     bodies = merged(topology, fixed, rotation, position, mass, com, inertia)
     _check_bodies(bodies, links)
-    moving = [joints[j] for j in bodies.joint]
+    moving = joints.select(bodies.joint)
     axes = _joint_rotations(moving)
-    notes.extend(_mimic_notes(moving))
+    names, mimic = links.column("name"), _mimic(moving, notes)
     tree = Tree(
         name=name,
         parent=bodies.parent,
@@ -76,15 +76,15 @@ def assemble(
         com=bodies.com[1:],
         inertia=bodies.inertia[1:],
         gravity=checked_gravity(gravity),
-        link_names=[links[i].name for i in bodies.link[1:]],
-        joint_names=[joint.name for joint in moving],
-        base_name=links[bodies.link[0]].name,
+        link_names=[names[i] for i in bodies.link[1:]],
+        joint_names=moving.column("name"),
+        base_name=names[bodies.link[0]],
         base_mass=float(bodies.mass[0]),
         base_com=bodies.com[0],
         base_inertia=bodies.inertia[0],
-        frames={links[i].name: frame for i, frame in bodies.frames.items()},
-        mimic={joint.name: joint.mimic for joint in moving if joint.mimic is not None},
-        meshes={link.name: tuple(link.meshes) for link in links if link.meshes},
+        frames={names[i]: frame for i, frame in bodies.frames.items()},
+        mimic=mimic,
+        meshes={name: tuple(given) for name, given in zip(names, links.column("meshes"), strict=True) if given},
         **_coordinates(moving),
     )
     notes.extend(check_leaves(tree, strict))
@@ -102,22 +102,21 @@ def starts(sizes: Array) -> Array:
     return np.concatenate([[0], np.cumsum(sizes, dtype=np.int64)]).astype(np.int64)
 
 
-def _check_types(joints: Sequence[JointPart]) -> None:
-    if {joint.type for joint in joints} <= BY_NAME.keys():
+def _check_types(joints: Parts[JointPart]) -> None:
+    types = joints.column("type")
+    if set(types) <= BY_NAME.keys():
         return
-    for joint in joints:
-        if joint.type not in BY_NAME:
-            raise checks.joint_fault(joint, f"a type out of {', '.join(BY_NAME)}", repr(joint.type), "choose one")
+    for i, name in enumerate(types):
+        if name not in BY_NAME:
+            raise checks.joint_fault(joints[i], f"a type out of {', '.join(BY_NAME)}", repr(name), "choose one")
 
 
-def _floating(
-    links: tuple[LinkPart, ...], joints: tuple[JointPart, ...]
-) -> tuple[tuple[LinkPart, ...], tuple[JointPart, ...]]:
+def _floating(links: Parts[LinkPart], joints: Parts[JointPart]) -> tuple[Parts[LinkPart], Parts[JointPart]]:
     """The same parts with the root link on a free joint in a new, empty base."""
     root = links[arrange(links, joints).order[0]].name
-    world = _unused(WORLD, {link.name for link in links})
-    name = _unused(ROOT_JOINT, {joint.name for joint in joints})
-    return (LinkPart(world), *links), (JointPart(name, "free", world, root), *joints)
+    world = _unused(WORLD, set(links.column("name")))
+    carrier = JointPart(_unused(ROOT_JOINT, set(joints.column("name"))), "free", world, root)
+    return Parts(LinkPart, [LinkPart(world), *links.rows]), Parts(JointPart, [carrier, *joints.rows])
 
 
 def _unused(name: str, taken: set[str]) -> str:
@@ -126,7 +125,7 @@ def _unused(name: str, taken: set[str]) -> str:
     return name
 
 
-def _check_bodies(bodies: Bodies, links: Sequence[LinkPart]) -> None:
+def _check_bodies(bodies: Bodies, links: Parts[LinkPart]) -> None:
     """Every moving body's inertia about its frame's origin is positive semidefinite, fixed children included."""
     about = bodies.inertia + bodies.mass[:, None, None] * steiner(bodies.com)
     moments = np.linalg.eigvalsh(about)
@@ -137,17 +136,18 @@ def _check_bodies(bodies: Bodies, links: Sequence[LinkPart]) -> None:
         raise checks.indefinite_inertia(links[bodies.link[i]].name, np.linalg.eigvalsh(bodies.inertia[i]))
 
 
-def _joint_rotations(joints: Sequence[JointPart]) -> Array:
+def _joint_rotations(joints: Parts[JointPart]) -> Array:
     """Q of every moving joint: the canonical frame of its type in the child's frame."""
     frames: Array = np.tile(np.eye(3), (len(joints), 1, 1))
-    directed = [i for i, joint in enumerate(joints) if joint.type not in UNDIRECTED]
+    types = joints.column("type")
+    directed = [i for i, name in enumerate(types) if name not in UNDIRECTED]
     if not directed:
         return frames
-    axis = unit(checks.joint_axes([joints[i] for i in directed]))
+    axis = unit(checks.joint_axes(joints.select(directed)))
     frames[directed] = axis_frame(axis)
-    double = [k for k, i in enumerate(directed) if joints[i].type == "universal" and joints[i].axis2 is not None]
+    double = [k for k, i in enumerate(directed) if types[i] == "universal" and joints[i].axis2 is not None]
     if double:
-        owners = [joints[directed[k]] for k in double]
+        owners = joints.select(directed[k] for k in double)
         second = unit(checks.joint_axes(owners, second=True))
         slanted = np.abs(np.sum(second * axis[double], axis=1)) > 1e-6
         if slanted.any():
@@ -159,9 +159,9 @@ def _joint_rotations(joints: Sequence[JointPart]) -> Array:
     return frames
 
 
-def _coordinates(joints: Sequence[JointPart]) -> dict[str, Any]:
+def _coordinates(joints: Parts[JointPart]) -> dict[str, Any]:
     """The fields of Tree that belong to joints' coordinates and speeds."""
-    types = [BY_NAME[joint.type] for joint in joints]
+    types = list(map(BY_NAME.__getitem__, joints.column("type")))
     nq, nv = [cls.nq for cls in types], [cls.nv for cls in types]
     q_owner, v_owner = np.repeat(np.arange(len(joints)), nq), np.repeat(np.arange(len(joints)), nv)
     inf = float("inf")
@@ -172,13 +172,15 @@ def _coordinates(joints: Sequence[JointPart]) -> dict[str, Any]:
     checks.require(lower <= upper, lower, q_owner, joints, "lower limits not above upper ones", "swap or correct them")
     per_speed = {
         field: checks.per_coordinate(joints, field, nv, inf)
-        for field in ("velocity_limit", "effort_limit", "damping", "friction", "armature")
+        for field in ("velocity_limit", "effort_limit", "damping", "friction", "armature", "stiffness")
     }
+    rest = checks.per_coordinate(joints, "rest", nv, inf)
+    checks.require(np.isfinite(rest), rest, v_owner, joints, "a finite rest of its spring", "correct it")
     for field, values in per_speed.items():
         good = values >= 0 if field.endswith("limit") else (values >= 0) & np.isfinite(values)
         checks.require(good, values, v_owner, joints, f"{field} of zero or more", "correct it")
     pitch = checks.stacked(
-        [joint.pitch if joint.type == "helical" else 0.0 for joint in joints],
+        [pitch if cls.name == "helical" else 0.0 for cls, pitch in zip(types, joints.column("pitch"), strict=True)],
         (),
         lambda i: checks.joint_fault(joints[i], "a finite pitch", repr(joints[i].pitch), "give it in m/rad"),
     )
@@ -189,12 +191,17 @@ def _coordinates(joints: Sequence[JointPart]) -> dict[str, Any]:
         "v_start": starts(np.array(nv, dtype=np.int64)),
         "lower": lower,
         "upper": upper,
+        "rest": rest,
         **per_speed,
     }
 
 
-def _mimic_notes(joints: Sequence[JointPart]) -> list[str]:
-    """A warning for joints that mimic one that does not exist, or is fixed."""
-    known = {joint.name for joint in joints}
-    lost = [joint.name for joint in joints if joint.mimic is not None and joint.mimic.master not in known]
-    return [f"joints that mimic a joint which does not move or exist: {listed(lost)}"] if lost else []
+def _mimic(joints: Parts[JointPart], notes: list[str]) -> dict[str, Mimic]:
+    """Which joints mimic which; those that mimic one that does not exist, or is fixed, are added to the `notes`."""
+    names = joints.column("name")
+    rules = {name: rule for name, rule in zip(names, joints.column("mimic"), strict=True) if rule is not None}
+    known = set(names) if rules else set()
+    lost = [name for name, rule in rules.items() if rule.master not in known]
+    if lost:
+        notes.append(f"joints that mimic a joint which does not move or exist: {listed(lost)}")
+    return rules

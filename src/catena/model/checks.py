@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from operator import attrgetter
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from catena.errors import ModelError
-from catena.model.parts import JointPart, LinkPart
+from catena.model.parts import JointPart, LinkPart, Parts
 from catena.model.topology import listed
 
 Array = npt.NDArray[Any]
@@ -61,22 +60,20 @@ def _as_floats_by_identity(values: Sequence[Any]) -> Array | None:
     return None if array is None else array[list(map(place.__getitem__, ids))]
 
 
-def link_numbers(links: Sequence[LinkPart], strict: bool, warnings: list[str]) -> tuple[Array, Array, Array]:
+def link_numbers(links: Parts[LinkPart], strict: bool, warnings: list[str]) -> tuple[Array, Array, Array]:
     """Masses, centres of mass and inertias of all links, checked one by one; oddities are added to `warnings`."""
     kg = "give it in kg (0 for a link without mass)"
-    mass = stacked(
-        [link.mass for link in links], (), lambda i: link_fault(links[i], "a finite mass", repr(links[i].mass), kg)
-    )
+    mass = stacked(links.column("mass"), (), lambda i: link_fault(links[i], "a finite mass", repr(links[i].mass), kg))
     if (mass < 0).any():
         i = int(np.argmax(mass < 0))
         raise link_fault(links[i], "a mass of zero or more", mass[i], kg)
     com = stacked(
-        [link.com for link in links],
+        links.column("com"),
         (3,),
         lambda i: link_fault(links[i], "a centre of mass of 3 finite numbers", repr(links[i].com), "give x, y, z in m"),
     )
     inertia = stacked(
-        [link.inertia for link in links],
+        links.column("inertia"),
         (3, 3),
         lambda i: link_fault(
             links[i], "an inertia of 3x3 finite numbers", repr(links[i].inertia), "give it in kg m², about the com"
@@ -85,9 +82,7 @@ def link_numbers(links: Sequence[LinkPart], strict: bool, warnings: list[str]) -
     return mass, com, _checked_inertia(links, mass, inertia, strict, warnings)
 
 
-def _checked_inertia(
-    links: Sequence[LinkPart], mass: Array, inertia: Array, strict: bool, warnings: list[str]
-) -> Array:
+def _checked_inertia(links: Parts[LinkPart], mass: Array, inertia: Array, strict: bool, warnings: list[str]) -> Array:
     transposed = np.swapaxes(inertia, -1, -2)
     rounding = RELATIVE * np.abs(inertia).max(axis=(1, 2), initial=0.0) + ABSOLUTE * mass
     lopsided = np.abs(inertia - transposed).max(axis=(1, 2), initial=0.0) > rounding
@@ -123,16 +118,16 @@ def indefinite_inertia(name: str, moments: Array) -> ModelError:
     )
 
 
-def joint_placements(joints: Sequence[JointPart]) -> tuple[Array, Array]:
+def joint_placements(joints: Parts[JointPart]) -> tuple[Array, Array]:
     """Rotations and positions of all joints' child frames in their parents'."""
     position = stacked(
-        [joint.position for joint in joints],
+        joints.column("position"),
         (3,),
         lambda i: joint_fault(joints[i], "a position of 3 finite numbers", repr(joints[i].position), "give them in m"),
     )
     advice = "give a 3x3 rotation matrix"
     rotation = stacked(
-        [joint.rotation for joint in joints],
+        joints.column("rotation"),
         (3, 3),
         lambda i: joint_fault(joints[i], "a rotation of 3x3 finite numbers", repr(joints[i].rotation), advice),
     )
@@ -145,10 +140,10 @@ def joint_placements(joints: Sequence[JointPart]) -> tuple[Array, Array]:
     return rotation, position
 
 
-def joint_axes(joints: Sequence[JointPart], second: bool = False) -> Array:
+def joint_axes(joints: Parts[JointPart], second: bool = False) -> Array:
     """Axes of the joints, not zero, as given; `second` asks for `axis2`."""
     what = "axis2" if second else "axis"
-    given = [getattr(joint, what) for joint in joints]
+    given = joints.column(what)
     advice = "give a direction such as (0, 0, 1)"
     axis = stacked(
         given, (3,), lambda i: joint_fault(joints[i], f"an {what} of 3 finite numbers", repr(given[i]), advice)
@@ -160,9 +155,9 @@ def joint_axes(joints: Sequence[JointPart], second: bool = False) -> Array:
     return axis
 
 
-def per_coordinate(joints: Sequence[JointPart], field: str, sizes: Sequence[int], unlimited: float) -> Array:
+def per_coordinate(joints: Parts[JointPart], field: str, sizes: Sequence[int], unlimited: float) -> Array:
     """One number per coordinate of all joints from their scalars, sequences or None (`unlimited`); never NaN."""
-    given = list(map(attrgetter(field), joints))
+    given = joints.column(field)
     kinds = set(map(type, given))
     if kinds <= {float, type(None)}:  # the usual case, quickly
         known = given if type(None) not in kinds else [unlimited if value is None else value for value in given]
@@ -170,15 +165,15 @@ def per_coordinate(joints: Sequence[JointPart], field: str, sizes: Sequence[int]
         if not np.isnan(numbers).any():
             return np.repeat(numbers, sizes)
     pieces = []
-    for joint, value, size in zip(joints, given, sizes, strict=True):
+    for i, (value, size) in enumerate(zip(given, sizes, strict=True)):
         piece = _as_floats(unlimited if value is None else value)
         if piece is None or piece.shape not in ((), (size,)) or np.isnan(piece).any():
-            raise joint_fault(joint, f"{field} to be one number or {size}", repr(value), "give numbers or None")
+            raise joint_fault(joints[i], f"{field} to be one number or {size}", repr(value), "give numbers or None")
         pieces.append(np.broadcast_to(piece, size))
     return np.concatenate(pieces)
 
 
-def require(good: Array, values: Array, owner: Array, joints: Sequence[JointPart], expected: str, advice: str) -> None:
+def require(good: Array, values: Array, owner: Array, joints: Parts[JointPart], expected: str, advice: str) -> None:
     """Raises for the first coordinate that is not `good`; `owner` gives each coordinate's joint."""
     if not good.all():
         i = int(np.argmin(good))

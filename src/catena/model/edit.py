@@ -34,7 +34,7 @@ _PER_LINK = (
 )
 _NAMES = ("link_names", "joint_names")
 _PER_Q = ("lower", "upper")
-_PER_V = ("velocity_limit", "effort_limit", "damping", "friction", "armature")
+_PER_V = ("velocity_limit", "effort_limit", "damping", "friction", "armature", "stiffness", "rest")
 
 
 def with_gravity(tree: Tree, gravity: npt.ArrayLike) -> Tree:

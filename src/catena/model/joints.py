@@ -49,6 +49,7 @@ class JointType(Space):
     name: ClassVar[str]
     code: ClassVar[int]
     screw: ClassVar[bool] = False  # turns about z and slides along z only, so frames may be moved along its axis
+    moving_axes: ClassVar[bool] = False  # its axes move in the child's frame
 
     @classmethod
     def motion(cls, q: Dofs, pitch: Scalar, end: Screw) -> Transform:
@@ -68,6 +69,11 @@ class JointType(Space):
     @classmethod
     def axis_rates(cls, q: Dofs, v: Dofs) -> list[Motion]:
         """The columns of Ḣᵀ: how fast each axis changes in the child's frame."""
+        return [Motion.zero()] * cls.nv
+
+    @classmethod
+    def axes_rate_slopes(cls, q: Dofs, v: Dofs) -> list[Motion]:
+        """The derivatives of Ḣᵀ v by each coordinate."""
         return [Motion.zero()] * cls.nv
 
 
@@ -145,7 +151,7 @@ class Cylindrical(JointType):
 class Universal(JointType):
     """An angle about z, then one about the turned x: a cross joint."""
 
-    name, code, nq, nv, angles = "universal", 5, 2, 2, (True, True)
+    name, code, nq, nv, angles, moving_axes = "universal", 5, 2, 2, (True, True), True
 
     @classmethod
     def motion(cls, q: Dofs, pitch: Scalar, end: Screw) -> Transform:
@@ -171,6 +177,13 @@ class Universal(JointType):
         """The first axis turns with the second angle, the second axis stays."""
         s, c = sincos(q[1])
         return [Motion(Vec3(0, c * v[1], -(s * v[1])), Vec3.zero()), Motion.zero()]
+
+    @classmethod
+    def axes_rate_slopes(cls, q: Dofs, v: Dofs) -> list[Motion]:
+        """The first axis, whose rate this is, turns on with the second angle."""
+        s, c = sincos(q[1])
+        both = v[0] * v[1]
+        return [Motion.zero(), Motion(Vec3(0, -(s * both), -(c * both)), Vec3.zero())]
 
 
 class Planar(Plane, JointType):

@@ -10,6 +10,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from catena.errors import ModelError
+
 Array = npt.NDArray[Any]
 
 
@@ -46,3 +48,19 @@ def turn_about(axis: str, angle: npt.ArrayLike) -> Array:
     matrix[..., j, j] = matrix[..., k, k] = c
     matrix[..., j, k], matrix[..., k, j] = -s, s
     return matrix + 0.0
+
+
+def rotation_from(rotation: npt.ArrayLike) -> Any:
+    """The rotation matrix of 3 angles (roll, pitch, yaw) or of a quaternion x, y, z, w; others as they are given."""
+    try:
+        numbers = np.array(rotation, dtype=float)
+    except (TypeError, ValueError):
+        return rotation
+    if numbers.shape == (3,):
+        roll, pitch, yaw = numbers
+        return turn_about("z", yaw) @ turn_about("y", pitch) @ turn_about("x", roll)
+    if numbers.shape == (4,):
+        if not numbers.any() or not np.isfinite(numbers).all():
+            raise ModelError(f"rotation: expected a quaternion x, y, z, w that is not zero, found {rotation!r}")
+        return rotation_matrix(quaternion_normalized(numbers))
+    return numbers

@@ -55,11 +55,9 @@ def check_masses(tree: Tree) -> None:
 def check_invertible(tree: Tree) -> None:
     """SingularError, with the names of a joint and its link, if M(q) is singular at every configuration q."""
     check_leaves(tree)
-    known: list[int] | None = tree.__dict__.get("_unheld")
-    if known is None:
-        known = tree.__dict__["_unheld"] = unheld_inside(tree)
-    if known:
-        link, joint = tree.link_names[known[0]], tree.joint_names[known[0]]
+    unheld = tree.once("unheld", lambda: unheld_inside(tree))
+    if unheld:
+        link, joint = tree.link_names[unheld[0]], tree.joint_names[unheld[0]]
         raise SingularError(
             f"joint {joint!r} makes the mass matrix singular at every configuration: expected something that resists "
             f"it on its link {link!r} or beyond, found that the joints beyond give way; give the link an inertia or "

@@ -69,6 +69,8 @@ _NUMBERS = {
     "damping": _Numbers(("nv",), "finite numbers of zero or more", _not_negative),
     "friction": _Numbers(("nv",), "finite numbers of zero or more", _not_negative),
     "armature": _Numbers(("nv",), "finite numbers of zero or more", _not_negative),
+    "stiffness": _Numbers(("nv",), "finite numbers of zero or more", _not_negative),
+    "rest": _Numbers(("nv",), _FINITE, np.isfinite),
     "gravity": _Numbers((3,), _FINITE, np.isfinite),
     "base_com": _Numbers((3,), _FINITE, np.isfinite),
     "base_inertia": _Numbers((3, 3), _FINITE, np.isfinite),
@@ -77,8 +79,10 @@ _NUMBERS = {
 
 def check_sound(tree: Tree) -> None:
     """Raise a ModelError that names the first field of a tree that does not fit. Cost: O(n), once for each tree."""
-    if "_sound" in tree.__dict__:
-        return
+    tree.once("sound", lambda: _check_all(tree))
+
+
+def _check_all(tree: Tree) -> None:
     _check_integers(tree)
     sizes = {"n": tree.n, "nq": tree.nq, "nv": tree.nv}
     for field, wanted in _NUMBERS.items():
@@ -89,7 +93,6 @@ def check_sound(tree: Tree) -> None:
     lower, upper = (without_repetitions(getattr(tree, field)) for field in ("lower", "upper"))
     _require(tree, "lower", "lower limits not above upper ones", lower <= upper, lower)
     _check_rest(tree)
-    object.__setattr__(tree, "_sound", True)
 
 
 def _fault(tree: Tree, field: str, expected: str, found: object) -> ModelError:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import islice
 
 from catena.errors import ModelError
-from catena.model.parts import JointPart, LinkPart
+from catena.model.parts import JointPart, LinkPart, Parts
 
 
 @dataclass(frozen=True)
@@ -26,15 +26,16 @@ def listed(names: Iterable[object], limit: int = 4) -> str:
     return ", ".join(map(repr, islice(names, limit))) + more
 
 
-def arrange(links: Sequence[LinkPart], joints: Sequence[JointPart]) -> Topology:
+def arrange(links: Parts[LinkPart], joints: Parts[JointPart]) -> Topology:
     """The order of the links; ModelError for duplicated or unknown names, loops, no root or several."""
-    number = _numbered("link", [link.name for link in links])
-    _numbered("joint", [joint.name for joint in joints])
-    if not links:
+    names = links.column("name")
+    number = _numbered("link", names)
+    _numbered("joint", joints.column("name"))
+    if not names:
         raise ModelError("a robot needs at least one link, found none; add the link that is its base")
     joint_of, parent_of = [-1] * len(links), [-1] * len(links)
-    children: list[list[int]] = [[] for _ in links]
-    for j, (parent, child) in enumerate(_ends(joints, number)):
+    parents, children = _ends(joints, number)
+    for j, (parent, child) in enumerate(zip(parents, children, strict=True)):
         if joint_of[child] >= 0:
             joint = joints[j]
             raise ModelError(
@@ -44,9 +45,8 @@ def arrange(links: Sequence[LinkPart], joints: Sequence[JointPart]) -> Topology:
                 joint=joint.name,
             )
         joint_of[child], parent_of[child] = j, parent
-        children[parent].append(child)
-    root = _root(links, joint_of)
-    return Topology(_depth_first(links, root, children), joint_of, parent_of)
+    root = _root(names, joint_of)
+    return Topology(_depth_first(names, root, parents, children), joint_of, parent_of)
 
 
 def _numbered(what: str, names: Sequence[str]) -> dict[str, int]:
@@ -65,12 +65,14 @@ def _numbered(what: str, names: Sequence[str]) -> dict[str, int]:
     return number
 
 
-def _ends(joints: Sequence[JointPart], number: dict[str, int]) -> list[tuple[int, int]]:
-    """The numbers of each joint's parent and child."""
+def _ends(joints: Parts[JointPart], number: dict[str, int]) -> list[list[int]]:
+    """The numbers of all joints' parents, and of their children."""
+    roles = "parent", "child"
     try:
-        return [(number[joint.parent], number[joint.child]) for joint in joints]
+        return [list(map(number.__getitem__, joints.column(role))) for role in roles]
     except (KeyError, TypeError):
-        return [(_known(joint, "parent", number), _known(joint, "child", number)) for joint in joints]
+        ends = [[_known(joint, role, number) for role in roles] for joint in joints]
+        return [list(column) for column in zip(*ends, strict=True)]
 
 
 def _known(joint: JointPart, role: str, number: dict[str, int]) -> int:
@@ -86,35 +88,41 @@ def _known(joint: JointPart, role: str, number: dict[str, int]) -> int:
         raise ModelError(message, joint=joint.name, link=str(name)) from None
 
 
-def _root(links: Sequence[LinkPart], joint_of: Sequence[int]) -> int:
+def _root(links: Sequence[str], joint_of: Sequence[int]) -> int:
     roots = [i for i, joint in enumerate(joint_of) if joint < 0]
     if len(roots) == 1:
         return roots[0]
     if roots:
-        names = [links[i].name for i in roots]
+        names = [links[i] for i in roots]
         raise ModelError(
             f"a robot has one root link, found {len(roots)} links that no joint carries: {listed(names)}; "
             "connect all but one of them to the others by joints",
             link=names[1],
         )
     raise ModelError(
-        f"a robot has one root link, found none: {listed(x.name for x in links)} carry each other in a loop; "
+        f"a robot has one root link, found none: {listed(links)} carry each other in a loop; "
         "remove a joint of the loop",
-        link=links[0].name,
+        link=links[0],
     )
 
 
-def _depth_first(links: Sequence[LinkPart], root: int, children: Sequence[Sequence[int]]) -> list[int]:
+def _depth_first(links: Sequence[str], root: int, parents: Sequence[int], children: Sequence[int]) -> list[int]:
+    first, after = [-1] * len(links), [-1] * len(links)  # of each link: its first child, and the next one of its parent
+    for parent, child in zip(reversed(parents), reversed(children), strict=True):
+        first[parent], after[child] = child, first[parent]
     order, waiting = [], [root]
     while waiting:
         link = waiting.pop()
         order.append(link)
-        waiting.extend(reversed(children[link]))
+        if after[link] >= 0:
+            waiting.append(after[link])
+        if first[link] >= 0:
+            waiting.append(first[link])
     if len(order) < len(links):
         lost = sorted(set(range(len(links))) - set(order))
-        names = [links[i].name for i in lost]
+        names = [links[i] for i in lost]
         raise ModelError(
-            f"links {listed(names)} form a loop that is not connected to the root {links[root].name!r}; "
+            f"links {listed(names)} form a loop that is not connected to the root {links[root]!r}; "
             "a robot is a tree: remove a joint of the loop and connect it",
             link=names[0],
         )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any, Generic, NamedTuple, TypeVar
 
@@ -93,8 +93,13 @@ class Tree:
     mimic: Mapping[str, Mimic] = field(default_factory=FrozenMapping)  # by joint name
     meshes: Mapping[str, tuple[Any, ...]] = field(default_factory=FrozenMapping)  # by link name
     warnings: tuple[str, ...] = ()
+    stiffness: Array = field(default_factory=lambda: np.zeros(0))  # (nv,), none at all if left out
+    rest: Array = field(default_factory=lambda: np.zeros(0))  # (nv,), where springs are slack: from zero, in speeds
 
     def __post_init__(self) -> None:
+        for name in ("stiffness", "rest"):
+            if np.shape(getattr(self, name)) == (0,) and np.shape(self.armature) != (0,):
+                object.__setattr__(self, name, np.broadcast_to(0.0, np.shape(self.armature)))
         for name, value in self._named(np.ndarray):
             object.__setattr__(self, name, _read_only(_own(value) if name in _INDICES else value))
         for name, value in self._named(dict):
@@ -123,11 +128,15 @@ class Tree:
 
     def digest(self) -> bytes:
         """A 16-byte fingerprint of the content, the same in every process. Cost: O(n) once, then kept."""
-        known: bytes | None = self.__dict__.get("_digest")
-        if known is None:
-            known = _digest(self)
-            object.__setattr__(self, "_digest", known)
-        return known
+        return self.once("digest", lambda: _digest(self))
+
+    def once(self, key: Hashable, make: Callable[[], Value]) -> Value:
+        """What `make` makes of this tree, made when it is first asked for under this key, and kept."""
+        kept: dict[Hashable, Any] = self.__dict__.setdefault("_kept", {})
+        if key not in kept:
+            kept[key] = make()
+        found: Value = kept[key]
+        return found
 
     def __hash__(self) -> int:
         return int.from_bytes(self.digest()[:8], "little", signed=True)

@@ -179,6 +179,16 @@ class JointView(_Row):
         """The inertia of the drive as felt at the joint, kg m² or kg."""
         return _plain(self._tree.armature[self.v_slice])
 
+    @property
+    def stiffness(self) -> Any:
+        """The stiffness of the joint's spring, N m/rad or N/m."""
+        return _plain(self._tree.stiffness[self.v_slice])
+
+    @property
+    def rest(self) -> Any:
+        """Where the joint's spring is slack, rad or m from zero."""
+        return _plain(self._tree.rest[self.v_slice])
+
     def __repr__(self) -> str:
         return f"<{self.type} joint {self.name!r}: {self.parent!r} → {self.child!r}>"
 

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 class HasOperators:
     """The part of Robot that gives the operators of the spatial operator algebra."""
 
+    __slots__ = ()
+
     def operators(self, q: npt.ArrayLike, tips: LinkLike | Sequence[LinkLike] | None = None) -> Operators:
         """The spatial operators φ, H, M, P, D, … of Rodriguez & Kreutz at one configuration, as lazy objects.
 

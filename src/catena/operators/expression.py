@@ -11,6 +11,7 @@ from typing import Any, overload
 import numpy as np
 import numpy.typing as npt
 
+from catena.arguments.arrays import as_floats
 from catena.errors import ShapeError
 from catena.operators.structure import MEMORYLESS, Space, Structure
 from catena.operators.systems import Signal, System
@@ -79,7 +80,7 @@ class Operator(ABC):
     def __matmul__(self, other: Operator | npt.ArrayLike) -> Operator | Array:
         if isinstance(other, Operator):
             return Product.of(self, other)
-        x = np.asarray(other, dtype=float)
+        x = as_floats(other, f"what {self} is applied to")
         if x.ndim not in (1, 2) or (self.domain is not ANY and len(x) != self.domain.size):
             raise ShapeError(
                 f"{self} takes vectors of {self.domain.name}, shape ({self.domain.size},) or ({self.domain.size}, k); "

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cached_property
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
@@ -26,6 +25,8 @@ class ConfigurationSpace(Answering):
     A free joint has a position (3, in m), then a quaternion x, y, z, w; a ball joint has a quaternion. Angles are in
     rad, lengths in m.
     """
+
+    __slots__ = ()
 
     def neutral(self) -> Array:
         """The configuration in which every joint is at zero, (nq,)."""
@@ -110,7 +111,8 @@ class ConfigurationSpace(Answering):
     ) -> Array:
         """The same configurations with quaternions of unit length (NaN where one is zero).
 
-        Every question normalises what it is given; this is for states that you keep.
+        Other questions take the rotation along a quaternion, whatever its length, as long as the square of that neither
+        overflows nor vanishes (NaN otherwise). This takes any length but zero, and is for states that you keep.
 
         Args:
             q: configurations, (..., nq).
@@ -122,6 +124,7 @@ class ConfigurationSpace(Answering):
             (..., nq). Cost: O(n).
         """
 
-    @cached_property
+    @property
     def _configurations(self) -> Configurations:
-        return Configurations(cast("Robot", self).tree)
+        tree = cast("Robot", self).tree
+        return tree.once("configurations", lambda: Configurations(tree))

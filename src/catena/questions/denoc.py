@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from catena.algorithms.denoc import POSES_AND_AXES
+from catena.arguments.arrays import as_floats
 from catena.errors import ShapeError
 from catena.questions.elimination import Elimination, eliminate
 
@@ -24,6 +25,8 @@ Array = npt.NDArray[Any]
 
 class Denoc:
     """The natural orthogonal complement of Saha (1995, 1997) and the matrices made of it."""
+
+    __slots__ = ()
 
     def natural_orthogonal_complement(self, q: npt.ArrayLike) -> NaturalOrthogonalComplement:
         """T = T_l T_d with t = T v, and what follows from it, at the configurations q (..., nq)."""
@@ -99,7 +102,7 @@ class NaturalOrthogonalComplement:
 
     def torques(self, w: npt.ArrayLike) -> Array:
         """Tᵀ w, (..., nv): the torques that stand for wrenches (..., n, 6) at the mass centres. O(n)."""
-        given: Array = np.asarray(w, dtype=float)
+        given: Array = as_floats(w, "torques: w")
         tree = self.robot.tree
         if given.shape[-2:] != (tree.n, 6):
             raise ShapeError(f"torques: w must have shape (..., {tree.n}, 6), got {given.shape}")
@@ -207,7 +210,7 @@ class NaturalOrthogonalComplement:
         return M
 
     def _along_v(self, v: npt.ArrayLike) -> Array:
-        array = np.asarray(v, dtype=float)
+        array = as_floats(v, "twists: v")
         if array.shape[-1:] != (self.robot.tree.nv,):
             raise ShapeError(f"twists: v must have shape (..., {self.robot.tree.nv}), got {array.shape}")
         return array

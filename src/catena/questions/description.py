@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -21,6 +20,8 @@ Array = npt.NDArray[Any]
 
 class Description:
     """The part of Robot that says what it is: its names, sizes, links, joints and frames. All of it is read-only."""
+
+    __slots__ = ()
 
     tree: Tree
 
@@ -122,6 +123,16 @@ class Description:
         """
         return self.tree.armature
 
+    @property
+    def stiffness(self) -> Array:
+        """The stiffness of the joints' springs, (nv,), N m/rad or N/m; see `step` for when they act."""
+        return self.tree.stiffness
+
+    @property
+    def rest(self) -> Array:
+        """Where the joints' springs are slack, (nv,), rad or m from zero as `difference` measures it."""
+        return self.tree.rest
+
     def link(self, link: LinkLike) -> LinkView:
         """The moving link of that name or number, with its mass, centre of mass and inertia."""
         return LinkView(self.tree, self.link_index(link))
@@ -172,13 +183,13 @@ class Description:
             known = (*self.tree.frames, self.tree.base_name, *self.tree.link_names[:10_000])
             raise UnknownNameError.among("link or frame", name, known) from None
 
-    @cached_property
+    @property
     def _link_numbers(self) -> Names | dict[str, int]:
-        return _numbered(self.tree.link_names)
+        return self.tree.once("link numbers", lambda: _numbered(self.tree.link_names))
 
-    @cached_property
+    @property
     def _joint_numbers(self) -> Names | dict[str, int]:
-        return _numbered(self.tree.joint_names)
+        return self.tree.once("joint numbers", lambda: _numbered(self.tree.joint_names))
 
     def __str__(self) -> str:
         return describe.text(self.tree)

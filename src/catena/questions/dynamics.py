@@ -14,8 +14,10 @@ from catena.functions.catalogue import BIAS, FORWARD_DYNAMICS, INVERSE_DYNAMICS
 from catena.functions.function import Function
 from catena.functions.question import Answering, question
 from catena.model.singular import check_invertible
+from catena.parameters.adopting import adopting, check_method, parametrised
 
 if TYPE_CHECKING:
+    from catena.parameters.record import Parameters
     from catena.robot import Robot
 
 Array = npt.NDArray[Any]
@@ -26,18 +28,22 @@ METHODS = (*FORWARD_DYNAMICS, "fixman")
 
 def _forward_dynamics(robot: Robot, given: tuple[str, ...], method: str, joint_losses: bool) -> Function:
     one_of("forward dynamics method", method, METHODS, METHOD_HINTS)
-    check_invertible(robot.tree)
+    if "parameters" in given:
+        check_method(method)
+    else:
+        check_invertible(robot.tree)
     if method == "fixman":
         from catena.fixman.method import functions_for  # brings in SciPy
 
         function = functions_for(robot).forward
     else:
         function = FORWARD_DYNAMICS[method]
-    return with_joint_losses(function) if truth("joint_losses", joint_losses) else function
+    return adopting(with_joint_losses(function) if truth("joint_losses", joint_losses) else function, given)
 
 
 def _inverse_dynamics(robot: Robot, given: tuple[str, ...], joint_losses: bool) -> Function:
-    return with_joint_losses(INVERSE_DYNAMICS) if truth("joint_losses", joint_losses) else INVERSE_DYNAMICS
+    losing = truth("joint_losses", joint_losses)
+    return adopting(with_joint_losses(INVERSE_DYNAMICS) if losing else INVERSE_DYNAMICS, given)
 
 
 class Dynamics(Answering):
@@ -49,6 +55,8 @@ class Dynamics(Answering):
     "unrolled" or "rolled" machine code.
     """
 
+    __slots__ = ()
+
     @question(_forward_dynamics)
     def forward_dynamics(
         self,
@@ -59,6 +67,7 @@ class Dynamics(Answering):
         method: str = "innovations",
         *,
         joint_losses: bool = False,
+        parameters: Parameters | npt.ArrayLike | None = None,
         out: Array | None = None,
         dtype: npt.DTypeLike = np.float64,
         kernel: str | None = None,
@@ -73,6 +82,8 @@ class Dynamics(Answering):
                 links and frames to wrenches (..., 6).
             method: the formulation, "innovations", "fd1" to "fd4", "two_sweep", "udu", "dense" or "fixman"; all agree.
             joint_losses: whether tau loses what the model's damping and friction take, `robot.joint_losses(v)`.
+            parameters: numbers in place of the model's, a record or vectors (..., 10 links + 3 nv + 3), see
+                `robot.parameters()`.
             out: an array for the result.
             dtype: float64 or float32.
             kernel: "unrolled" or "rolled" machine code; chosen by the number of links if left out.
@@ -93,6 +104,7 @@ class Dynamics(Answering):
         f_ext: Wrenches = None,
         *,
         joint_losses: bool = False,
+        parameters: Parameters | npt.ArrayLike | None = None,
         out: Array | None = None,
         dtype: npt.DTypeLike = np.float64,
         kernel: str | None = None,
@@ -108,6 +120,8 @@ class Dynamics(Answering):
             f_ext: wrenches on links, (..., links, 6) in their frames, moment (N m) before force (N); or a mapping from
                 links and frames to wrenches (..., 6).
             joint_losses: whether the torques also overcome the model's damping and friction, `robot.joint_losses(v)`.
+            parameters: numbers in place of the model's, a record or vectors (..., 10 links + 3 nv + 3), see
+                `robot.parameters()`.
             out: an array for the result.
             dtype: float64 or float32.
             kernel: "unrolled" or "rolled" machine code; chosen by the number of links if left out.
@@ -116,13 +130,14 @@ class Dynamics(Answering):
             (..., nv) in N m or N. Cost: O(n).
         """
 
-    @question(BIAS)
+    @question(parametrised(BIAS))
     def bias(
         self,
         q: npt.ArrayLike,
         v: npt.ArrayLike,
         f_ext: Wrenches = None,
         *,
+        parameters: Parameters | npt.ArrayLike | None = None,
         out: Array | None = None,
         dtype: npt.DTypeLike = np.float64,
         kernel: str | None = None,
@@ -134,6 +149,8 @@ class Dynamics(Answering):
             v: joint velocities, (..., nv).
             f_ext: wrenches on links, (..., links, 6) in their frames, moment (N m) before force (N); or a mapping from
                 links and frames to wrenches (..., 6).
+            parameters: numbers in place of the model's, a record or vectors (..., 10 links + 3 nv + 3), see
+                `robot.parameters()`.
             out: an array for the result.
             dtype: float64 or float32.
             kernel: "unrolled" or "rolled" machine code; chosen by the number of links if left out.
@@ -142,11 +159,12 @@ class Dynamics(Answering):
             (..., nv) in N m or N. Cost: O(n).
         """
 
-    @question(JOINT_LOSSES)
+    @question(parametrised(JOINT_LOSSES))
     def joint_losses(
         self,
         v: npt.ArrayLike,
         *,
+        parameters: Parameters | npt.ArrayLike | None = None,
         out: Array | None = None,
         dtype: npt.DTypeLike = np.float64,
         kernel: str | None = None,
@@ -159,6 +177,8 @@ class Dynamics(Answering):
 
         Args:
             v: joint velocities, (..., nv).
+            parameters: numbers in place of the model's, a record or vectors (..., 10 links + 3 nv + 3), see
+                `robot.parameters()`.
             out: an array for the result.
             dtype: float64 or float32.
             kernel: "unrolled" or "rolled" machine code; chosen by the number of links if left out.

@@ -13,8 +13,10 @@ from catena.arguments.words import one_of
 from catena.errors import ModelError
 from catena.functions.function import Function
 from catena.functions.question import Answering, Rule, question
+from catena.parameters.adopting import parametrised
 
 if TYPE_CHECKING:
+    from catena.parameters.record import Parameters
     from catena.robot import Robot
 
 Array = npt.NDArray[Any]
@@ -27,11 +29,16 @@ def _of_the_mass(function: Function) -> Rule:
     """The rule of a question that makes sense only where something that moves has a mass."""
 
     def rule(robot: Robot, given: tuple[str, ...]) -> Function:
-        if robot.total_mass <= 0.0:
-            raise ModelError("nothing that moves has a mass, so there is no centre of mass")
+        check_mass(robot)
         return function
 
     return rule
+
+
+def check_mass(robot: Robot) -> None:
+    """Refuse a robot that has no centre of mass."""
+    if robot.total_mass <= 0.0:
+        raise ModelError("nothing that moves has a mass, so there is no centre of mass")
 
 
 def _momentum(robot: Robot, given: tuple[str, ...], about: str | None = None) -> Function:
@@ -48,12 +55,15 @@ class Energies(Answering):
     `dtype` says float32, and are written to `out` if that is given.
     """
 
-    @question(energy.KINETIC_ENERGY)
+    __slots__ = ()
+
+    @question(parametrised(energy.KINETIC_ENERGY))
     def kinetic_energy(
         self,
         q: npt.ArrayLike,
         v: npt.ArrayLike,
         *,
+        parameters: Parameters | npt.ArrayLike | None = None,
         out: Array | None = None,
         dtype: npt.DTypeLike = np.float64,
         kernel: str | None = None,
@@ -63,6 +73,8 @@ class Energies(Answering):
         Args:
             q: configurations, (..., nq).
             v: joint velocities, (..., nv).
+            parameters: numbers in place of the model's, a record or vectors (..., 10 links + 3 nv + 3), see
+                `robot.parameters()`.
             out: an array for the result.
             dtype: float64 or float32.
             kernel: "unrolled" or "rolled" machine code; chosen by the number of links if left out.
@@ -71,11 +83,12 @@ class Energies(Answering):
             (...,) in J. Cost: O(n).
         """
 
-    @question(energy.POTENTIAL_ENERGY)
+    @question(parametrised(energy.POTENTIAL_ENERGY))
     def potential_energy(
         self,
         q: npt.ArrayLike,
         *,
+        parameters: Parameters | npt.ArrayLike | None = None,
         out: Array | None = None,
         dtype: npt.DTypeLike = np.float64,
         kernel: str | None = None,
@@ -84,6 +97,8 @@ class Energies(Answering):
 
         Args:
             q: configurations, (..., nq).
+            parameters: numbers in place of the model's, a record or vectors (..., 10 links + 3 nv + 3), see
+                `robot.parameters()`.
             out: an array for the result.
             dtype: float64 or float32.
             kernel: "unrolled" or "rolled" machine code; chosen by the number of links if left out.
@@ -92,11 +107,12 @@ class Energies(Answering):
             (...,) in J. Cost: O(n).
         """
 
-    @question(energy.GRAVITY_TORQUE)
+    @question(parametrised(energy.GRAVITY_TORQUE))
     def gravity_torque(
         self,
         q: npt.ArrayLike,
         *,
+        parameters: Parameters | npt.ArrayLike | None = None,
         out: Array | None = None,
         dtype: npt.DTypeLike = np.float64,
         kernel: str | None = None,
@@ -105,6 +121,8 @@ class Energies(Answering):
 
         Args:
             q: configurations, (..., nq).
+            parameters: numbers in place of the model's, a record or vectors (..., 10 links + 3 nv + 3), see
+                `robot.parameters()`.
             out: an array for the result.
             dtype: float64 or float32.
             kernel: "unrolled" or "rolled" machine code; chosen by the number of links if left out.

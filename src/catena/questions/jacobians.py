@@ -43,6 +43,8 @@ class Jacobians(Kinematics):
     `kernel` are as in :class:`~catena.questions.kinematics.Kinematics`.
     """
 
+    __slots__ = ()
+
     @question(_placement)
     def placement(
         self,

@@ -54,6 +54,8 @@ class Kinematics(Answering):
     `out` if that is given. `kernel` forces "unrolled" or "rolled" machine code.
     """
 
+    __slots__ = ()
+
     @question(_placements)
     def placements(
         self,

@@ -70,6 +70,8 @@ class LinkDynamics(Answering):
     gravity. `f_ext` is as in `forward_dynamics`.
     """
 
+    __slots__ = ()
+
     @question(INTERLINK_FORCES)
     def interlink_forces(
         self,

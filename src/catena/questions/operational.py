@@ -15,6 +15,7 @@ from catena.model.singular import check_invertible
 from catena.questions.jacobians import Jacobians, Links, about_frames
 
 if TYPE_CHECKING:
+    from catena.parameters.record import Parameters
     from catena.robot import Robot
 
 Array = npt.NDArray[Any]
@@ -41,11 +42,14 @@ class Operational(Jacobians):
     `link`, `point` and `frame` are as for Jacobians.
     """
 
+    __slots__ = ()
+
     def mass_matrix(
         self,
         q: npt.ArrayLike,
         method: str = "innovations",
         *,
+        parameters: Parameters | npt.ArrayLike | None = None,
         dtype: npt.DTypeLike = np.float64,
         kernel: str | None = None,
     ) -> MassMatrix:
@@ -54,13 +58,15 @@ class Operational(Jacobians):
         Args:
             q: configurations, (..., nq); they are copied.
             method: the formulation behind it, "innovations", "udu", "fixman" or "dense"; all give the same answers.
+            parameters: numbers in place of the model's, a record or vectors (..., 10 links + 3 nv + 3), which broadcast
+                against q: see `parameters`. Not with "fixman".
             dtype: float64 or float32.
             kernel: "unrolled" or "rolled" machine code; chosen by the number of links if left out.
 
         Returns:
             A :class:`~catena.MassMatrix`; nothing of size n x n is made unless you ask for it.
         """
-        return MassMatrix(self, q, method, dtype, kernel)  # type: ignore[arg-type]
+        return MassMatrix(self, q, method, dtype, kernel, parameters)  # type: ignore[arg-type]
 
     @question(_inverse_mass_matrix)
     def inverse_mass_matrix(

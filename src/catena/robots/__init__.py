@@ -6,6 +6,11 @@
 | seven_dof_arm | URDF | shoulder, elbow and wrist of an arm: seven revolute joints |
 | quadruped | URDF | trunk and four legs, twelve joints; load it with base="floating" |
 | crane | MJCF | slide, two hinges on one body, a ball joint off the body's origin, a loose crate |
+| four_bar | MJCF | a planar four-bar linkage: a closed loop, see `catena.System.load` |
+| stewart_platform | MJCF | a platform on six legs that lengthen: closed loops |
+| delta_robot | MJCF | three arms with two rods each that keep a platform level: closed loops |
+| gripper | URDF | two fingers, one of which mimics the other |
+| two_arms_with_box | MJCF | two arms with six joints each that hold one box: closed loops |
 """
 
 from __future__ import annotations

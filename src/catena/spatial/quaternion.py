@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from math import factorial
 
 from catena.scalars import Scalar, absolute, arctan2, sincos, sqrt, where
-from catena.spatial.vectors import Vec3
+from catena.spatial.vectors import Mat3, Vec3
 
 SMALL_TURN = 0.25
 """Turns whose square is below this are small: sines and cosines come from their series."""
@@ -29,7 +29,8 @@ TINY, LARGE = 2.0**-100, 2.0**100
 """Quaternions shorter than TINY are made longer, those longer than LARGE shorter, before their length is taken."""
 
 
-def _series(x: Scalar, coefficients: Sequence[float]) -> Scalar:
+def series(x: Scalar, coefficients: Sequence[float]) -> Scalar:
+    """A polynomial in x, by its coefficients, the constant first."""
     total: Scalar = coefficients[-1]
     for c in reversed(coefficients[:-1]):
         total = total * x + c
@@ -48,6 +49,23 @@ class Quaternion:
         """From x, y, z, w."""
         x, y, z, w = numbers
         return cls(Vec3(x, y, z), w)
+
+    @classmethod
+    def of_matrix(cls, R: Mat3) -> Quaternion:
+        """The rotation of a matrix, by the largest of its four numbers, so that no digits are lost at any angle."""
+        symmetric = R.xy + R.yx, R.xz + R.zx, R.yz + R.zy
+        skew = R.zy - R.yz, R.xz - R.zx, R.yx - R.xy
+        by_w = (*skew, 1 + R.xx + R.yy + R.zz)
+        by_x = (1 + R.xx - R.yy - R.zz, symmetric[0], symmetric[1], skew[0])
+        by_y = (symmetric[0], 1 - R.xx + R.yy - R.zz, symmetric[2], skew[1])
+        by_z = (symmetric[1], symmetric[2], 1 - R.xx - R.yy + R.zz, skew[2])
+        numbers = by_w
+        largest = by_w[3]
+        for candidate, size in ((by_x, by_x[0]), (by_y, by_y[1]), (by_z, by_z[2])):
+            better = size > largest
+            numbers = tuple(where(better, a, b) for a, b in zip(candidate, numbers, strict=True))
+            largest = where(better, size, largest)
+        return cls.of(numbers).unit
 
     def __iter__(self) -> Iterator[Scalar]:
         return iter((*self.vector, self.w))
@@ -105,7 +123,7 @@ def half_turn(squared: Scalar) -> tuple[Scalar, Scalar]:
     small = squared < SMALL_TURN
     half = sqrt(where(small, 1.0, squared)) * 0.5
     s, c = sincos(half)
-    return where(small, _series(squared, _SINC), s / half), where(small, _series(squared, _COSINE), c)
+    return where(small, series(squared, _SINC), s / half), where(small, series(squared, _COSINE), c)
 
 
 def pose_exp(omega: Vec3, velocity: Vec3) -> tuple[Quaternion, Vec3]:
@@ -114,7 +132,7 @@ def pose_exp(omega: Vec3, velocity: Vec3) -> tuple[Quaternion, Vec3]:
     small = squared < SMALL_TURN
     sinc, cosine = half_turn(squared)
     large = (1 - sinc * cosine) / where(small, 1.0, squared)
-    sine_excess = where(small, _series(squared, _SINE_EXCESS), large)  # (θ - sin θ) / θ³
+    sine_excess = where(small, series(squared, _SINE_EXCESS), large)  # (θ - sin θ) / θ³
     once = omega.cross(velocity)
     position = velocity + once * (sinc * sinc * 0.5) + omega.cross(once) * sine_excess
     return Quaternion(omega * (sinc * 0.5), cosine), position
@@ -133,7 +151,7 @@ class Log:
         squared, cosine = rotation.vector.dot(rotation.vector), absolute(rotation.w)
         self.small = squared < SMALL_SINE
         sine = sqrt(where(self.small, 1.0, squared))
-        ratio = where(self.small, _series(squared, _ARCSINE), arctan2(sine, cosine) / sine)  # (θ/2) / sin(θ/2)
+        ratio = where(self.small, series(squared, _ARCSINE), arctan2(sine, cosine) / sine)  # (θ/2) / sin(θ/2)
         self.omega = rotation.vector * where(rotation.w < 0, -2 * ratio, 2 * ratio)
         self.angle_squared = 4 * (ratio * ratio) * squared
         self.half_cotangent = ratio * cosine  # (θ/2) cot(θ/2)
@@ -141,7 +159,7 @@ class Log:
     def velocity(self, position: Vec3) -> Vec3:
         """The linear part of the twist that makes this rotation and moves to the position in unit time."""
         large = (1 - self.half_cotangent) / where(self.small, 1.0, self.angle_squared)
-        excess = where(self.small, _series(self.angle_squared, _COTANGENT_EXCESS), large)
+        excess = where(self.small, series(self.angle_squared, _COTANGENT_EXCESS), large)
         once = self.omega.cross(position)
         velocity: Vec3 = position - once * 0.5 + self.omega.cross(once) * excess
         return velocity

@@ -31,7 +31,7 @@ def root(D: SmallSymmetric, x: Dofs) -> Dofs:
 def inverse_root(D: SmallSymmetric, x: Dofs) -> Dofs:
     """A x, where A Aᵀ = D⁻¹ and A = L⁻ᵀ diag(1/√d) is upper triangular."""
     factors = D.inv
-    return _back([xi / sqrt(d) for d, xi in zip(factors.pivots, x, strict=True)], factors)
+    return back([xi / sqrt(d) for d, xi in zip(factors.pivots, x, strict=True)], factors)
 
 
 def inverse(D: SmallSymmetric) -> SmallSymmetric:
@@ -41,7 +41,7 @@ def inverse(D: SmallSymmetric) -> SmallSymmetric:
     return SmallSymmetric([[columns[j][i] for j in range(i + 1)] for i in range(n)])
 
 
-def _back(y: list[Scalar], factors: InverseOfSmall) -> Dofs:
+def back(y: list[Scalar], factors: InverseOfSmall) -> Dofs:
     """L⁻ᵀ y by substitution."""
     n = len(y)
     for i in reversed(range(n)):

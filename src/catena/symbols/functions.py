@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from catena.algorithms import denoc, newton_euler, udu
 from catena.algorithms.composite_body import mass_matrix
@@ -90,6 +90,32 @@ WHAT: Mapping[str, Question] = {
 FORWARD_DYNAMICS = "forward_dynamics"
 
 
+class Lettered(NamedTuple):
+    """A mechanism in letters: its letters, the ring they span, its links, and coordinates as fields and by name."""
+
+    letters: Letters
+    ring: Ring
+    links: SymbolicLinks
+    fields: Coordinates
+    names: dict[str, list[str]]
+
+
+def in_letters(tree: Tree, *, weightless: bool = False) -> Lettered:
+    """A mechanism with letters for its numbers, for algorithms to run on. Needs SymPy."""
+    _require_sympy()
+    letters = Letters(tree)
+    names = _coordinate_names(tree)
+    angles = [*letters.names.angles, *_angles(tree)]
+    plain = [*letters.names.parameters, *[name for group in names.values() for name in group]]
+    ring = Ring([name for name in plain if name not in angles], angles, _pivots(tree))
+    links = SymbolicLinks(letters, ring, lower(tree, regroup=False, choose=False), weightless=weightless)
+    fields = {
+        group: links.coordinates([ring.variable(name) for name in members], "q" if group == "q" else "v")
+        for group, members in names.items()
+    }
+    return Lettered(letters, ring, links, fields, names)
+
+
 def symbolic(robot: Robot, what: str = "mass_matrix") -> Symbolic:
     """Derive the equations of motion of a robot in symbols, as SymPy expressions.
 
@@ -104,22 +130,10 @@ def symbolic(robot: Robot, what: str = "mass_matrix") -> Symbolic:
     stay what they are, so a planar arm stays planar. Returns a `Symbolic`. Needs SymPy, the extra `catena[symbolic]`.
     Made for arms of a few links: the expressions of a general arm grow exponentially with its length.
     """
-    if what not in WHAT and what != FORWARD_DYNAMICS:
+    if not isinstance(what, str) or (what not in WHAT and what != FORWARD_DYNAMICS):
         raise UnknownNameError.among("symbolic expression", what, [*WHAT, FORWARD_DYNAMICS])
-    _require_sympy()
+    letters, ring, links, fields, names = in_letters(robot.tree, weightless=what == "coriolis")
     import sympy
-
-    tree = robot.tree
-    letters = Letters(tree)
-    names = _coordinate_names(tree)
-    angles = [*letters.names.angles, *_angles(tree)]
-    plain = [*letters.names.parameters, *[name for group in names.values() for name in group]]
-    ring = Ring([name for name in plain if name not in angles], angles, _pivots(tree))
-    links = SymbolicLinks(letters, ring, lower(tree, regroup=False, choose=False), weightless=what == "coriolis")
-    fields = {
-        group: links.coordinates([ring.variable(name) for name in members], "q" if group == "q" else "v")
-        for group, members in names.items()
-    }
 
     def readable(rows: Rows) -> Any:
         return sympy.Matrix([[expression(x, ring, letters.inertial) for x in row] for row in rows])

@@ -207,8 +207,9 @@ class SymbolicLinks(RealLinks):
         for i, body in enumerate(letters.bodies):
             joint_type = JOINT_TYPES[int(tree.joint_type[i])]
             armature, start = Dofs([maker(ring) for maker in body.armature]), int(tree.v_start[i])
-            losses = [Dofs(of[start : start + joint_type.nv].tolist()) for of in (tree.damping, tree.friction)]
-            link = RealLink(i, start, joint_type, _constants(body, ring), armature, *losses)
+            others = tree.damping, tree.friction, tree.stiffness, tree.rest
+            own = [Dofs(of[start : start + joint_type.nv].tolist()) for of in others]
+            link = RealLink(i, start, joint_type, _constants(body, ring), armature, *own)
             parent = int(tree.parent[i])
             link.parent = self._links[parent] if parent >= 0 else self.base
             self._links.append(link)

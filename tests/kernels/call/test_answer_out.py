@@ -6,12 +6,12 @@ import sys
 
 import numpy as np
 import pytest
-from tests.kernels.call.test_answer import N, arguments, ports
+from tests.kernels.call.answering import arguments, ports
+from tests.kernels.call.test_call import N
 from tests.kernels.handmade import Machine, square_ir
 
 from catena.arguments.arrays import Port
 from catena.errors import ShapeError
-from catena.functions.question import Declared
 from catena.kernels.call import layout
 from catena.kernels.call.kernel import Kernel
 from catena.kernels.machine.compile import load, object_code
@@ -25,14 +25,6 @@ def square():
     machine = Machine(kernel)
     machine.square(np.array(1.0), "s")
     return machine.square
-
-
-@pytest.fixture
-def asked(monkeypatch):
-    """The calls that reach Python."""
-    seen, answer = [], Declared.answer
-    monkeypatch.setattr(Declared, "answer", lambda self, *args: (seen.append(self.name), answer(self, *args))[1])
-    return seen
 
 
 @pytest.mark.parametrize("x", [np.array(3.0), np.arange(5.0), np.arange(0.0)], ids=["one", "some", "none"])

@@ -116,7 +116,7 @@ def test_float32(multiply_add):
         ((1.0, np.ones(N) * 1j, np.ones(N)), ["x", "complex128"]),
         ((1.0, np.ones(N), None), ["b", "real numbers", "None"]),
         ((1.0, np.array(["1"] * N), np.ones(N)), ["x", "<U1"]),
-        ((1.0, [[1.0], [2.0, 3.0]], np.ones(N)), ["x", "real numbers", "[[1.0], [2.0, 3.0]]"]),
+        ((1.0, [[1.0], [2.0, 3.0]], np.ones(N)), ["x", "(..., 5)", "[[1.0], [2.0, 3.0]], whose rows differ in size"]),
         ((1.0, np.zeros(N, "datetime64[s]"), np.ones(N)), ["x", "datetime64"]),
         ((np.ones(3), np.ones((4, N)), np.ones(N)), ["a (3,)", "x (4, 5)", "broadcast"]),
     ],

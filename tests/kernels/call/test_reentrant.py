@@ -113,7 +113,7 @@ def read(table: dict[str, int], kept: list[Made]) -> list[int]:
 
 def added(book, table, kept, number):
     kept.append(Made(np.zeros(1, dtype=np.int64), ()))
-    book.add([number, Given.ARRAY], kept[-1], lambda address: table.update(book=address))
+    book.add([number, Given.ARRAY], kept[-1], -1, lambda address: table.update(book=address))
 
 
 @pytest.fixture

@@ -14,6 +14,7 @@ import pytest
 from click.testing import CliRunner
 
 from catena.cli import main
+from catena.errors import CacheWarning
 from catena.kernels.machine import cache as cache_module
 from catena.kernels.machine.cache import MAGIC, SUFFIX, Cache, key_of
 from catena.kernels.machine.safedir import TEMPORARY, SafeDirectory
@@ -81,7 +82,7 @@ def test_only_the_owner_can_use_it(cache, cache_directory):
 def test_a_directory_that_others_can_write_is_refused(cache, cache_directory, mode):
     cache.store(KEY, CODE)
     cache_directory.chmod(mode)
-    with pytest.warns(RuntimeWarning, match="can be written by other users"):
+    with pytest.warns(CacheWarning, match="can be written by other users"):
         assert cache.load(KEY) is None
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -93,7 +94,7 @@ def test_a_directory_that_others_can_write_is_refused(cache, cache_directory, mo
 def test_a_file_that_others_can_write_is_refused(cache, cache_directory):
     cache.store(KEY, CODE)
     (cache_directory / (KEY + SUFFIX)).chmod(0o666)
-    with pytest.warns(RuntimeWarning, match="can be written by other users"):
+    with pytest.warns(CacheWarning, match="can be written by other users"):
         assert cache.load(KEY) is None
 
 
@@ -101,7 +102,7 @@ def test_a_file_that_others_can_write_is_refused(cache, cache_directory):
 def test_a_directory_of_another_user_is_refused(cache, cache_directory, monkeypatch):
     cache.store(KEY, CODE)
     monkeypatch.setattr(os, "geteuid", lambda: cache_directory.stat().st_uid + 1)
-    with pytest.warns(RuntimeWarning, match="belongs to another user"):
+    with pytest.warns(CacheWarning, match="belongs to another user"):
         assert cache.load(KEY) is None
     with pytest.raises(cache_module.UnsafeDirectoryError):
         cache.clear()
@@ -124,7 +125,7 @@ def test_a_directory_is_not_a_kernel(cache, cache_directory):
     (cache_directory / (KEY + SUFFIX)).mkdir(parents=True)
     cache_directory.chmod(0o700)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", RuntimeWarning)
+        warnings.simplefilter("ignore", CacheWarning)
         assert cache.load(KEY) is None
         assert not cache.store(KEY, CODE)
     assert os.listdir(cache_directory) == [KEY + SUFFIX]

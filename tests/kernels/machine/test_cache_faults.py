@@ -10,6 +10,7 @@ import warnings
 
 import pytest
 
+from catena.errors import CacheWarning
 from catena.kernels.machine.cache import SUFFIX, Cache, key_of
 
 KEY = key_of("a", "kernel")
@@ -79,7 +80,7 @@ def test_a_device_is_not_a_kernel(cache, path):
 def test_a_directory_of_nobody_is_said_once(monkeypatch, name):
     monkeypatch.setenv("CATENA_CACHE_DIR", name)
     cache = Cache.default()
-    with pytest.warns(RuntimeWarning, match=f"CATENA_CACHE_DIR={name}"):
+    with pytest.warns(CacheWarning, match=f"CATENA_CACHE_DIR={name}"):
         assert cache.load(KEY) is None
     with warnings.catch_warnings():
         warnings.simplefilter("error")

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import collections
+import faulthandler
 import multiprocessing
 import signal
 import sys
@@ -29,8 +30,9 @@ Random = np.random.Generator
 Case = Callable[[int, int], Any]  # seed, number -> what catena.load takes
 
 SECONDS = 5.0
-WAITING = 60.0  # seconds on the clock, for what waits without working, on a machine that has other things to do
-CHUNK = 500
+WAITING = 300.0  # seconds on the clock, for what waits without working, on a machine that has other things to do
+CHUNK = 5_000
+PART = 20_000  # files between two reports
 MEMORY = 8 * 2**30
 MISBEHAVED = "misbehaved"
 OUTCOMES = ["loaded", "LoadError", "UnsupportedError", MISBEHAVED]
@@ -132,6 +134,7 @@ def _chunk(case: Case, seed: int, start: int, stop: int, at: Synchronized[int], 
     """Loads the files of one chunk in this process; `at` says which one is at hand, `counts` is by OUTCOMES."""
     import resource
 
+    faulthandler.enable()
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
     for number in range(start, stop):
         at.value = number
@@ -157,13 +160,16 @@ def keep(case: Case, seed: int, number: int) -> Path:
     return path
 
 
-def run(case: Case, count: int, seed: int, chunk: int = CHUNK) -> tuple[collections.Counter[str], float]:
-    """Outcomes of `count` files, and the seconds that the slowest took; crashes and hangs are outcomes too."""
+def run(case: Case, count: int, seed: int, first: int = 0) -> tuple[collections.Counter[str], float]:
+    """Outcomes of `count` files from number `first` on, and the seconds that the slowest took.
+
+    Crashes and hangs are outcomes too.
+    """
     context = multiprocessing.get_context("spawn")
     outcomes: collections.Counter[str] = collections.Counter()
-    counts, slowest, start = context.Array("q", len(OUTCOMES)), context.Value("d", 0.0), 0
-    while start < count:
-        at, stop = context.Value("q", start), min(start + chunk, count)
+    counts, slowest, start = context.Array("q", len(OUTCOMES)), context.Value("d", 0.0), first
+    while start < first + count:
+        at, stop = context.Value("q", start), min(start + CHUNK, first + count)
         process = context.Process(target=_chunk, args=(case, seed, start, stop, at, counts, slowest))
         process.start()
         hung = _watch(process, at)
@@ -197,8 +203,14 @@ def main(case: Case, about: str | None) -> None:
     parser = argparse.ArgumentParser(description=about)
     parser.add_argument("--count", type=int, default=10_000)
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--first", type=int, default=0, help="number of the first file, to go on with an earlier run")
     arguments = parser.parse_args()
-    outcomes, slowest = run(case, arguments.count, arguments.seed)
-    print(f"{arguments.count:,} files: {dict(outcomes)}; the slowest took {slowest:.3f} s")
+    outcomes: collections.Counter[str] = collections.Counter()
+    slowest = 0.0
+    for done in range(0, arguments.count, PART):
+        part = min(PART, arguments.count - done)
+        found, seconds = run(case, part, arguments.seed, arguments.first + done)
+        outcomes, slowest = outcomes + found, max(slowest, seconds)
+        print(f"{done + part:,} files: {dict(outcomes)}; the slowest took {slowest:.3f} s", flush=True)
     if set(outcomes) - {"loaded", "LoadError"} or slowest > SECONDS:
         sys.exit(1)

@@ -28,7 +28,7 @@ def seeds() -> list[bytes]:
         pass
     else:
         share = Path(pinocchio.__file__).parents[4] / "share" / "example-robot-data" / "robots"
-        found += [file for file in sorted(share.rglob("*.urdf")) if 2_000 < file.stat().st_size < 30_000]
+        found += [file for file in sorted(share.rglob("*.urdf")) if 2_000 < file.stat().st_size < 13_000]
     return [file.read_bytes() for file in found]
 
 

@@ -95,8 +95,21 @@ def test_what_is_left_out_is_said() -> None:
     outside = '<option density="1"/><actuator><motor joint="j"/></actuator><equality><joint joint1="j"/></equality>'
     with pytest.warns(catena.ModelWarning, match="left out"):
         (warning,) = catena.load(model(body('<joint name="j" stiffness="1"/>'), outside)).warnings
-    for what in ("1 equality constraints", "1 actuators", "1 joint springs", "fluid"):
+    for what in ("1 equality constraints", "1 actuators", "fluid"):
         assert what in warning
+    free = body('<joint type="free" stiffness="1"/>')
+    with pytest.warns(catena.ModelWarning, match="1 springs of free joints"):
+        catena.load(model(free))
+
+
+def test_springs_of_joints() -> None:
+    inner = body('<joint name="j" stiffness="2" springref="0.5"/>', "a") + body(
+        '<joint type="ball" stiffness="3"/>', "b"
+    )
+    loaded = catena.load(model(inner, '<compiler angle="radian"/>'))
+    np.testing.assert_array_equal(loaded.stiffness, [2, 3, 3, 3])
+    np.testing.assert_array_equal(loaded.rest, [0.5, 0, 0, 0])
+    assert (loaded.joints[0].stiffness, loaded.joints[0].rest) == (2.0, 0.5)
 
 
 def test_the_file_decides_about_a_free_base() -> None:

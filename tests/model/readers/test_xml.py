@@ -7,9 +7,11 @@ from pathlib import Path
 from xml.etree.ElementTree import Element
 
 import pytest
+from tests.failing_files import ERRORS, Counter, descriptors, system
 
+import catena
 from catena.errors import LoadError
-from catena.model.readers import xml
+from catena.model.readers import files, xml
 from catena.model.readers.xml import Document, FieldError, elements, line_of, open_document, root_tag
 
 BOMB = """<?xml version="1.0"?><!DOCTYPE lolz [<!ENTITY a "lol"><!ENTITY b "&a;&a;&a;&a;&a;&a;&a;&a;">
@@ -245,3 +247,25 @@ def test_faults_far_into_a_file_have_their_line() -> None:
         read("<robot>" + links + "<a>" * 200 + "</a>" * 200 + "</robot>")
     with pytest.raises(LoadError, match=r"line 3002: is not well-formed"):
         read("<robot>" + links + "<a>\n</b></robot>")
+
+
+@pytest.mark.skipif(os.name != "posix", reason="counts descriptors")
+@pytest.mark.parametrize("error", [name for name in ERRORS if name != "memory"])
+def test_every_operation_on_a_file_may_fail(tmp_path: Path, error: str) -> None:
+    file = tmp_path / "robot.urdf"
+    file.write_text('<robot name="r"><link name="a"/></robot>')
+    before, most = descriptors(), 1000
+
+    def load(counter: Counter) -> catena.Robot:
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(files, "os", system(counter))
+            patch.setattr(files, "open", counter.of(open), raising=False)
+            return catena.load(file)
+
+    harmless = Counter(most, ERRORS[error])
+    assert load(harmless).name == "r"
+    assert harmless.left < most - 3
+    for number in range(most - harmless.left):
+        with pytest.raises(LoadError, match=r"robot\.urdf"):
+            load(Counter(number, ERRORS[error]))
+        assert descriptors() == before

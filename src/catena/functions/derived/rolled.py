@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from catena.errors import UnsupportedError
 from catena.functions.derived.tangent_space import pulled_rates, pulled_speeds
 from catena.functions.function import Function, Kind, kind
 from catena.spatial import Dofs
 from catena.spatial.leaves import leaves, rebuilt
 from catena.trace.derivatives import cotangents
-from catena.trace.graph import LEAF, Expr, Operand
+from catena.trace.graph import LEAF, Expr, Operand, live
 from catena.trace.recorder import InputField, RolledLinks
 from catena.trace.recorder.derivatives import Adjoint, Tangent
 from catena.trace.recorder.links import RolledField
@@ -120,7 +121,7 @@ class Recorded:
     """The loops of a function, recorded with leaves of its own in place of the inputs to differentiate by."""
 
     def __init__(self, links: RolledLinks, function: Function, arguments: Fields, by: Sequence[str]) -> None:
-        self._links, self.first = links, len(links.loops)
+        self._links, self.first, links.composed = links, len(links.loops), True
         kinds = {name: kind(function.inputs[name]) for name in by}
         self.arrays = {name: f"{name}{links.tag('i')}" for name in by}
         self.actual = {name: _values(links, arguments[name], k) for name, k in kinds.items()}
@@ -136,15 +137,21 @@ class Recorded:
         given = {name: self._stand_in(name, k) for name, k in kinds.items()}
         result = function.algorithm(links, *[given.get(n, arguments.get(n)) for n in function.inputs])
         self.outputs: list[Any] = list(result) if isinstance(result, tuple) else [result]
+        at_base = [x for values in links.base_values.values() for x in values]
+        if any(node.op == LEAF and node.args[0] in self.arrays.values() for node in live(at_base)):
+            raise UnsupportedError(
+                f"{function.question}: the base starts with something made of {' or '.join(by)}, by which loops over "
+                "links cannot be differentiated; use kernel='unrolled'"
+            )
 
     def leaves(self, name: str, number: int) -> list[Expr]:
         """The leaves in place of an input, at links of a class."""
         return [self._links.graph.input(self.arrays[name], i) for i in range(self._counts[name][number])]
 
     def _stand_in(self, name: str, k: Kind) -> Any:
-        return (
-            k.build(self.leaves(name, 0)) if k.per == "robot" else InputField(self._links.graph, self.arrays[name], k)
-        )
+        if k.per == "robot":
+            return k.build(self.leaves(name, 0))
+        return InputField(self._links.graph, self.arrays[name], k)
 
     def replaced(self, number: int, values: Sequence[Operand]) -> list[Operand]:
         """Expressions for links of a class in terms of the inputs themselves."""
@@ -155,9 +162,7 @@ class Recorded:
         """Have all that was recorded since read the inputs themselves."""
         for loop in self._links.loops[self.first :]:
             for number, body in enumerate(loop.bodies):
-                values = iter(self.replaced(number, body.values))
-                body.stores = {key: next(values) for key in body.stores}
-                body.carried = {slot: next(values) for slot in body.carried}
+                loop.bodies[number] = body.with_values(self.replaced(number, body.values))
 
 
 def _values(links: RolledLinks, field: Any, k: Kind) -> list[Any]:

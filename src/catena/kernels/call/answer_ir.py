@@ -85,7 +85,10 @@ class _Answer:
         self.table = c.member("%callable", TABLE)
         self.count = c.word(self.table, Question.PARAMETERS)
         self.n = c.difference(c.new(f"and i64 %flagged, {2**63 - 1}"), 1)
+        self.unusual = c.room("i64")
+        c.put(f"store i64 0, ptr {self.unusual}")
         self._find_self()
+        self._take_usual()
         self._read_positional()
         self._read_keywords()
         self._read_keys()
@@ -104,7 +107,7 @@ class _Answer:
         c.go_unless(c.compare("sge", self.n, "0"), "general")
         self.object = c.word("%args", 0, "ptr")
         kind, owner = type_of(c, self.object), c.word(self.table, Question.OWNER, "ptr")
-        with c.when(c.negated(c.same(kind, owner))):
+        with c.when(c.negated(c.same(kind, c.word(self.table, Question.USUALLY, "ptr")))):
             below = c.call(api(c, "PyType_IsSubtype"), f"ptr {kind}", f"ptr {owner}", gives="i32")
             c.go_unless(c.compare("ne", below, "0", "i32"), "general")
         compiled = c.member(self.object, COMPILED)
@@ -112,6 +115,20 @@ class _Answer:
         books = c.member(c.member(compiled, COMPILED), Header.DATA)
         self.book = c.word(books, c.word(self.table, Question.NUMBER), "ptr")
         c.go_unless(c.compare("ne", self.book, "null", "ptr"), "general")
+
+    def _take_usual(self) -> None:
+        """Answer at once where nothing but the usual arrays is given."""
+        c = self.code
+        usual = c.word(self.book, Book.USUAL, "ptr")
+        known = c.both(c.compare("ne", usual, "null", "ptr"), c.same("%names", "null"))
+        with c.when(c.both(known, c.compare("eq", self.n, c.word(self.book, Book.ARRAYS)))):
+            self._run(usual, c.at("%args", 1), "null")
+
+    def _run(self, procedure: str, values: str, out: str) -> None:
+        c = self.code
+        answer = c.call("@run", *[f"ptr {x}" for x in (procedure, self.object, values, out, self.unusual)])
+        c.go_unless(c.compare("eq", c.word(self.unusual, 0), "0"), "general")
+        c.give(answer)
 
     def _read_positional(self) -> None:
         c = self.code
@@ -169,9 +186,4 @@ class _Answer:
                     c.go_unless(c.compare("ugt", number, str(int(Given.ARRAY))), "next.entry")
                 equal = c.call("@same", f"ptr {known}", f"ptr {key}", gives="i64")
                 c.go_unless(c.compare("ne", equal, "0"), "next.entry")
-            unusual = c.room("i64")
-            c.put(f"store i64 0, ptr {unusual}")
-            arguments = c.word(entry, 0, "ptr"), self.object, self.values, self.out.get(), unusual
-            answer = c.call("@run", *[f"ptr {x}" for x in arguments])
-            c.go_unless(c.compare("eq", c.word(unusual, 0), "0"), "general")
-            c.give(answer)
+            self._run(c.word(entry, 0, "ptr"), self.values, self.out.get())

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -32,6 +32,12 @@ class Made:
         return int(self.words.ctypes.data)
 
 
+class _Entry(NamedTuple):
+    made: Made
+    keys: tuple[Any, ...]
+    usual: int
+
+
 class BookOfAnswers:
     """The procedures of one question, by the words that the emitted call looks for.
 
@@ -41,14 +47,18 @@ class BookOfAnswers:
 
     def __init__(self, parameters: int) -> None:
         self._width = parameters + 1
-        self._entries: list[tuple[Made, tuple[Any, ...]]] = []
+        self._entries: list[_Entry] = []
         self._kept: list[np.ndarray] = []
 
-    def add(self, keys: Sequence[Any], made: Made, place: Callable[[int], None]) -> None:
-        """Have calls with these keys, objects or :class:`Given`, follow a procedure: ``place`` the book with it."""
+    def add(self, keys: Sequence[Any], made: Made, usual: int, place: Callable[[int], None]) -> None:
+        """Have calls with these keys, objects or :class:`Given`, follow a procedure: ``place`` the book with it.
+
+        ``usual`` is the number of arrays that a call needs to be such a one if it gives nothing else; -1 if there is no
+        such number.
+        """
         if len(self._entries) >= MOST:
             return
-        self._entries.append((made, tuple(keys)))
+        self._entries.append(_Entry(made, tuple(keys), usual))
         placed = -1
         while placed != len(self._entries):
             entries = tuple(self._entries)
@@ -57,12 +67,14 @@ class BookOfAnswers:
             place(int(words.ctypes.data))
             placed = len(entries)
 
-    def _written(self, entries: Sequence[tuple[Made, tuple[Any, ...]]]) -> np.ndarray:
+    def _written(self, entries: Sequence[_Entry]) -> np.ndarray:
         words = np.zeros(Book.SIZE + self._width * len(entries), dtype=np.int64)
         words[Book.ENTRIES] = len(entries)
-        for row, (made, keys) in zip(words[Book.SIZE :].reshape(-1, self._width), entries, strict=True):
-            row[0] = made.address
-            row[1:] = [int(k) if isinstance(k, Given) else id(k) for k in keys]
+        for row, entry in zip(words[Book.SIZE :].reshape(-1, self._width), entries, strict=True):
+            row[0] = entry.made.address
+            row[1:] = [int(k) if isinstance(k, Given) else id(k) for k in entry.keys]
+            if entry.usual >= 0 and not words[Book.USUAL]:
+                words[[Book.USUAL, Book.ARRAYS]] = entry.made.address, entry.usual
         return words
 
 
@@ -81,7 +93,7 @@ class Books(_Tables):
         self._tables = np.zeros(QUESTIONS, dtype=np.int64)
         self._books: dict[int, BookOfAnswers] = {}
 
-    def remember(self, question: int, keys: Sequence[Any], made: Made) -> None:
-        """Have the emitted call answer a question with these keys."""
+    def remember(self, question: int, keys: Sequence[Any], made: Made, usual: int) -> None:
+        """Have the emitted call answer a question with these keys: see :meth:`BookOfAnswers.add`."""
         book = self._books.setdefault(question, BookOfAnswers(len(keys)))
-        book.add(keys, made, partial(self._tables.__setitem__, question))
+        book.add(keys, made, usual, partial(self._tables.__setitem__, question))

@@ -5,12 +5,14 @@ from __future__ import annotations
 import math
 import weakref
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from catena.arguments.arrays import MOST_LEADING, Port, Shape, Signature
 from catena.errors import UnsupportedError
+from catena.functions.function import Repeated
 from catena.kernels.call import scratch
 from catena.kernels.call.batch import run_batch
 from catena.kernels.call.results import new_result
@@ -29,6 +31,7 @@ class Kernel:
         dtype: what the machine code computes in.
         links: what the per-link sizes of a rolled kernel are multiplied with.
         context: arrays whose addresses, and integers which, make up the table that ``context`` points to.
+        turns: how often the machine code is repeated in one call.
 
     Raises:
         ShapeError: from a call, if an argument has the wrong shape or does not hold real numbers.
@@ -44,6 +47,7 @@ class Kernel:
         dtype: Any = np.float64,
         links: int = 0,
         context: Sequence[np.ndarray | int] = (),
+        turns: int = 1,
     ) -> None:
         if max(len(inputs), len(outputs)) > MAX_ARRAYS:
             raise UnsupportedError(f"{name}: a kernel has at most {MAX_ARRAYS} inputs and as many outputs")
@@ -51,7 +55,7 @@ class Kernel:
         self.dtype = np.dtype(dtype)
         self.signature = Signature(name, self.inputs, self.outputs, self.dtype)
         (self.lanes,) = module.integers("lanes")
-        self.operations = module.integers("operations")[0] * max(1, links)
+        self.operations = module.integers("operations")[0] * max(1, links) * turns
         sizes = module.integers("scratch_bytes", 4)
         self.batch_scratch, self.single_scratch = sizes[0] + links * sizes[1], sizes[2] + links * sizes[3]
         self.batch_entry, self.single_entry = module.address("batch"), module.address("single")
@@ -97,3 +101,12 @@ class Kernel:
 def _in_the_way(out: np.ndarray, arrays: list[np.ndarray]) -> bool:
     """Whether writing to ``out`` might change an argument before it has been read."""
     return any(np.may_share_memory(out, a) for a in arrays)
+
+
+def repeated_ports(
+    repeated: Repeated, inputs: Sequence[Port], outputs: Sequence[Port], rows: int, between: int
+) -> tuple[tuple[Port, ...], tuple[Port, ...]]:
+    """What goes in and comes out if so many rows are kept after the first, with so many turns between two."""
+    ins = [replace(p, shape=(rows * between, *p.shape)) if p.name in repeated.each else p for p in inputs]
+    outs = [replace(p, shape=(rows + 1, *p.shape)) if repeated.kept(p.name) else p for p in outputs]
+    return tuple(ins), tuple(outs)

@@ -1,7 +1,7 @@
 """The IR that makes plain arrays of what callers give: contiguous, aligned, of the type that a kernel computes in.
 
 ``plain(x, dtype)`` gives a new reference; null, without an error, where Python has to look at x. Strided arrays and
-floats of the other size, and lists or tuples of numbers, are copied here; other arrays and lists by NumPy.
+floats of the other size, numbers, and lists or tuples of numbers, are copied here; other arrays and lists by NumPy.
 """
 
 from __future__ import annotations
@@ -28,12 +28,20 @@ def _plain() -> str:
         with c.when(c.both(flat, c.either(*[c.same(own, dtype) for dtype in dtypes]))):
             c.give(c.call("@copied", "ptr %x", "ptr %dtype"))
         c.give(c.call("@converted", "ptr %x", "ptr %dtype"))
+    single = c.either(
+        c.either(*[c.same(kind, api(c, name)) for name in ("float", "float64")]), c.same(kind, api(c, "int"))
+    )
+    with c.when(single):
+        item = c.room("ptr")
+        c.set_word(item, 0, "%x", "ptr")
+        c.give(c.call("@listed", f"ptr {item}", "i64 1", "ptr %dtype", "i32 0"))
     is_list, is_tuple = c.same(kind, api(c, "list")), c.same(kind, api(c, "tuple"))
     c.go_unless(c.either(is_list, is_tuple), "refused")
     items = c.variable("ptr", c.at("%x", Header.ITEMS, "i8"))
     with c.when(is_list):
         items.set(c.member("%x", Header.LIST))
-    made = c.call("@listed", f"ptr {items.get()}", f"i64 {c.member('%x', Header.LENGTH, 'i64')}", "ptr %dtype")
+    length = c.member("%x", Header.LENGTH, "i64")
+    made = c.call("@listed", f"ptr {items.get()}", f"i64 {length}", "ptr %dtype", "i32 1")
     with c.when(c.compare("ne", made, "null", "ptr")):
         c.give(made)
     flags = f"i32 {PLAIN | NATIVE}"
@@ -141,13 +149,16 @@ def _copied() -> str:
 
 
 def _listed() -> str:
-    """``listed(items, count, dtype)``: a list of Python's floats and integers and NumPy's doubles, nothing else."""
-    c = Code("ptr @listed(ptr %items, i64 %count, ptr %dtype)")
+    """``listed(items, count, dtype, rank)``: Python's floats and integers and NumPy's doubles, nothing else.
+
+    They come from a list, rank 1, or there is one number that stands alone, rank 0.
+    """
+    c = Code("ptr @listed(ptr %items, i64 %count, ptr %dtype, i32 %rank)")
     lost, shape = c.room("i64"), c.room("i64")
     c.put(f"store i64 0, ptr {lost}")
     c.put(f"store i64 %count, ptr {shape}")
     c.go_unless(c.compare("sle", "%count", str(FEW)), "other")
-    made = _new(c, "1", shape)
+    made = _new(c, "%rank", shape)
     to, is_double = c.member(made, Header.DATA), c.same("%dtype", api(c, "dtype64"))
     with c.count("%count") as i:
         item, x = c.word("%items", i, "ptr"), c.variable("double", "0.0")

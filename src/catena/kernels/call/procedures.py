@@ -63,7 +63,7 @@ def procedure(
         words[word] = value
     rows = words[Procedure.SIZE :].reshape(-1, PORT_WORDS)
     for port, source, row in zip(ports, (*sources, *[0] * len(kernel.outputs)), rows, strict=True):
-        row[[Port.SOURCE, Port.RANK, Port.WIDTH]] = source, len(port.shape), port.width
+        row[[Port.SOURCE, Port.RANK, Port.WIDTH, Port.POSITIVE]] = source, len(port.shape), port.width, port.positive
         row[Port.DIMENSIONS : Port.DIMENSIONS + len(port.shape)] = port.shape
     return Made(words, (kernel, memory, large, fresh, wrapper, maker, wrenches))
 

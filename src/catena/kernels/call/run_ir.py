@@ -42,8 +42,14 @@ class _Run:
         self.outputs = c.at(self.inputs, c.product(self.n_inputs, PORT_WORDS))
         self.made = c.at(self.arrays, self.n_inputs)
         self.samples = c.variable("i64", "-1")
+        self._take_plain()
+        c.label("from.anywhere")
+        self.samples.set("-1")
         self._collect()
         self._look_at_inputs()
+        c.label("inputs.known")
+        self._count_samples()
+        self._answer_one_sample()
         self._look_at_outputs()
         self._make_results()
         self._compute()
@@ -57,6 +63,20 @@ class _Run:
         n = self.n_held.get()
         self.code.set_word(self.held, n, x, "ptr")
         self.n_held.set(self.code.sum(n, 1))
+
+    def _take_plain(self) -> None:
+        """Look at the inputs where all are plain arrays that were given: no Python runs meanwhile."""
+        c = self.code
+        with c.count(self.n_inputs) as i:
+            port = self._port(self.inputs, i)
+            source = c.word(port, Port.SOURCE)
+            c.go_unless(c.compare("slt", source, str(OWN)), "from.anywhere")
+            x = c.word("%values", source, "ptr")
+            c.go_unless(c.same(type_of(c, x), api(c, "PyArray_Type")), "from.anywhere")
+            c.go_unless(self._is_plain(x), "from.anywhere")
+            c.set_word(self.arrays, i, x, "ptr")
+            self._look_at(x, port, i)
+        c.go("inputs.known")
 
     def _collect(self) -> None:
         """All inputs as plain arrays, wherever they come from."""
@@ -117,27 +137,56 @@ class _Run:
         c = self.code
         with c.count(self.n_inputs, again="looked.at") as i:
             port, x = self._port(self.inputs, i), c.word(self.arrays, i, "ptr")
-            c.set_word(self.strides, i, "0")
-            c.go_unless(c.compare("ne", x, "null", "ptr"), "looked.at")
+            with c.when(c.same(x, "null")):
+                c.set_word(self.strides, i, "0")
+                c.go("looked.at")
             c.go_unless(self._is_plain(x), "unusual")  # it was, but Python may have run since
-            rank = c.word(port, Port.RANK)
-            shape = c.member(x, Header.SHAPE)
-            leading = c.difference(self._rank(x), rank)
-            c.go_unless(c.compare("ule", leading, "1"), "unusual")
-            self._same_dimensions(c.at(shape, leading), c.at(port, Port.DIMENSIONS), rank)
-            with c.when(c.compare("ne", leading, "0")):
-                counted, so_far = c.word(shape, 0), self.samples.get()
-                fits = c.either(c.compare("eq", so_far, "-1"), c.compare("eq", so_far, counted))
-                c.go_unless(fits, "unusual")
-                self.samples.set(counted)
-                c.set_word(self.strides, i, c.word(port, Port.WIDTH))
-            c.set_word(self.rows, i, c.member(x, Header.DATA), "ptr")
+            self._look_at(x, port, i)
+
+    def _look_at(self, x: str, port: str, i: str) -> None:
+        """The shape of input i, a plain array, and its row and stride."""
+        c = self.code
+        rank, shape = c.word(port, Port.RANK), c.member(x, Header.SHAPE)
+        leading, stride = c.difference(self._rank(x), rank), c.variable("i64", "0")
+        c.go_unless(c.compare("ule", leading, "1"), "unusual")
+        self._same_dimensions(c.at(shape, leading), c.at(port, Port.DIMENSIONS), rank)
+        with c.when(c.compare("ne", leading, "0")):
+            counted, so_far = c.word(shape, 0), self.samples.get()
+            fits = c.either(c.compare("eq", so_far, "-1"), c.compare("eq", so_far, counted))
+            c.go_unless(fits, "unusual")
+            self.samples.set(counted)
+            stride.set(c.word(port, Port.WIDTH))
+        c.set_word(self.strides, i, stride.get())
+        c.set_word(self.rows, i, c.member(x, Header.DATA), "ptr")
+        with c.when(c.compare("ne", c.word(port, Port.POSITIVE), "0")):
+            self._all_positive(x, c.product(c.word(port, Port.WIDTH), self._entries(shape, leading)))
+
+    def _count_samples(self) -> None:
+        c = self.code
         c.go_unless(c.compare("ne", self.samples.get(), "0"), "unusual")
         self.one = c.compare("eq", self.samples.get(), "-1")
         unmapped = c.same(c.word("%procedure", Procedure.WRENCHES, "ptr"), "null")
         c.go_unless(c.either(self.one, unmapped), "unusual")
         self.count = c.choice(self.one, "1", self.samples.get())
         self.leading = c.choice(self.one, "0", "1")
+
+    def _entries(self, shape: str, leading: str) -> str:
+        """How many samples an array has, one if there is no leading dimension."""
+        c, entries = self.code, self.code.variable("i64", "1")
+        with c.when(c.compare("ne", leading, "0")):
+            entries.set(c.word(shape, 0))
+        return entries.get()
+
+    def _all_positive(self, array: str, count: str) -> None:
+        """Numbers that are finite and above zero: then their bits are, as integers, between those of 0 and infinity."""
+        c, data = self.code, self.code.member(array, Header.DATA)
+        double = c.same(self.dtype, api(c, "dtype64"))
+        with c.count(count) as i:
+            for of_type, word, infinity in ((double, "i64", 0x7FF << 52), (c.negated(double), "i32", 0xFF << 23)):
+                with c.when(of_type):
+                    bits = c.new(f"load {word}, ptr {c.at(data, i, word)}")
+                    above = c.compare("sgt", bits, "0", word)
+                    c.go_unless(c.both(above, c.compare("slt", bits, str(infinity), word)), "unusual")
 
     def _rank(self, array: str) -> str:
         return self.code.new(f"sext i32 {self.code.member(array, Header.RANK, 'i32')} to i64")
@@ -146,6 +195,20 @@ class _Run:
         c = self.code
         with c.count(count) as k:
             c.go_unless(c.compare("eq", c.word(x, k), c.word(y, k)), "unusual")
+
+    def _answer_one_sample(self) -> None:
+        """One new result of one sample needs nothing of what follows."""
+        c = self.code
+        alone = c.both(c.same("%out", "null"), c.compare("eq", self.n_outputs, "1"))
+        with c.when(c.both(alone, self.one)):
+            made = self._new_array(self.outputs)
+            self.answer.set(made)
+            c.go_unless(c.compare("ne", made, "null", "ptr"), "release")
+            c.set_word(self.results, 0, c.member(made, Header.DATA), "ptr")
+            self._compute_one()
+            with c.when(c.compare("eq", c.word(self.outputs, Port.RANK), "0")):
+                self.answer.set(c.call(api(c, "PyArray_Return"), f"ptr {made}"))
+            c.go("release")
 
     def _look_at_outputs(self) -> None:
         """Arrays given for results; null where a new one is wanted."""
@@ -247,15 +310,13 @@ class _Run:
 
     def _compute(self) -> None:
         c = self.code
-        context, scratch = (c.word("%procedure", word, "ptr") for word in (Procedure.CONTEXT, Procedure.SCRATCH))
-        arguments = [f"ptr {x}" for x in (context, self.rows, self.strides, self.results, scratch)]
         with c.when(self.one):
-            single = c.word("%procedure", Procedure.SINGLE, "ptr")
-            c.call(single, *arguments[:2], *arguments[3:], gives="void")
+            self._compute_one()
             c.go("computed")
         samples = self.samples.get()
         with c.when(c.compare("sle", samples, c.word("%procedure", Procedure.FEW))):
-            batch = c.word("%procedure", Procedure.BATCH, "ptr")
+            batch, context, scratch = self._kernel("BATCH")
+            arguments = [f"ptr {x}" for x in (context, self.rows, self.strides, self.results, scratch)]
             c.call(batch, *arguments, "i64 0", f"i64 {samples}", gives="void")
             c.go("computed")
         job = c.new(f"ptrtoint ptr {self.job} to i64")
@@ -263,6 +324,16 @@ class _Run:
         c.go_unless(c.compare("ne", done, "null", "ptr"), "failed")
         c.call(api(c, "Py_DecRef"), f"ptr {done}", gives="void")
         c.label("computed")
+
+    def _compute_one(self) -> None:
+        single, context, scratch = self._kernel("SINGLE")
+        arguments = [f"ptr {x}" for x in (context, self.rows, self.results, scratch)]
+        self.code.call(single, *arguments, gives="void")
+
+    def _kernel(self, entry: str) -> list[str]:
+        """An entry of the kernel, its context and its scratch."""
+        words = Procedure[entry], Procedure.CONTEXT, Procedure.SCRATCH
+        return [self.code.word("%procedure", word, "ptr") for word in words]
 
     def _return(self) -> None:
         """Numbers instead of new arrays without dimensions; several results in one tuple of the right kind."""

@@ -26,9 +26,10 @@ class Question(IntEnum):
     GENERAL = 0  # the Python function that answers every call
     NUMBER = 1  # which book of a robot is the question's
     OWNER = 2  # the class that ``self`` must be an instance of
-    PARAMETERS = 3  # how many there are
-    POSITIONAL = 4  # how many of them may be given without their name
-    SIZE = 5
+    USUALLY = 3  # the class below it that ``self`` nearly always is
+    PARAMETERS = 4  # how many there are
+    POSITIONAL = 5  # how many of them may be given without their name
+    SIZE = 6
 
 
 class Parameter(IntEnum):
@@ -61,7 +62,9 @@ class Book(IntEnum):
     """Words of a book; then the entries, each the address of a procedure and a word for each parameter."""
 
     ENTRIES = 0  # how many there are
-    SIZE = 1
+    USUAL = 1  # the procedure of calls with arrays only, in order, all else left out; or 0
+    ARRAYS = 2  # how many arrays those are
+    SIZE = 3
 
 
 class Procedure(IntEnum):
@@ -91,8 +94,9 @@ class Port(IntEnum):
     SOURCE = 0  # the number of a parameter; OWN + i for the array number i of self's own; MAPPED
     RANK = 1
     WIDTH = 2  # elements of one sample
-    SAMPLES = 3  # room for the number of samples, so that all dimensions of a batch stand side by side
-    DIMENSIONS = 4
+    POSITIVE = 3  # 1 if all numbers must be finite and above zero
+    SAMPLES = 4  # room for the number of samples, so that all dimensions of a batch stand side by side
+    DIMENSIONS = 5
 
 
 PORT_WORDS = 40

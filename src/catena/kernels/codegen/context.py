@@ -35,10 +35,14 @@ class Layout:
 
     def per_link(self, kind: Kind) -> int:
         """At most how many numbers of an array belong to one link."""
+        if kind.pieces:
+            return sum(self.per_link(piece) for piece in kind.pieces.values())
         return kind.width * {"q": self.widest_q, "v": self.widest_v, "link": 1, "robot": 0}[kind.per]
 
     def fixed(self, kind: Kind) -> int:
         """How many numbers of an array belong to no link."""
+        if kind.pieces:
+            return sum(self.fixed(piece) for piece in kind.pieces.values())
         return kind.width if kind.per == "robot" else 0
 
 

@@ -28,7 +28,7 @@ class Counted:
         self.w.label(f"{self.name}.done")
 
 
-def copy(w: Writer, name: str, lanes: Lanes, source: str, target: str, width: int) -> None:
+def copy(w: Writer, name: str, lanes: Lanes, source: str, target: str, width: int | str) -> None:
     """Numbers from one place to another."""
     loop = Counted(w, name, str(width))
     places = [w.new(f"getelementptr {lanes.scalar}, ptr {base}, i64 {loop.i}") for base in (source, target)]

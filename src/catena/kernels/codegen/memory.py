@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from catena.kernels.codegen.assembly import Place
@@ -31,7 +31,8 @@ class Memory:
 
     ``in_place`` leaves inputs and outputs where they are, behind pointers of their own; otherwise they are in scratch,
     from its start; with ``scattered``, outputs are not side by side but where ``places`` says. Arguments and results of
-    calls are padded to a multiple of ``round_to`` and start at one.
+    calls are padded to a multiple of ``round_to`` and start at one. Inputs that are ``lasting`` are still there when
+    all is computed; the places of others may be used again.
     """
 
     def __init__(
@@ -44,6 +45,7 @@ class Memory:
         in_place: bool,
         scattered: bool = False,
         round_to: int,
+        lasting: Collection[str] = (),
     ) -> None:
         self.program, self.in_place, self.round_to = program, in_place, round_to
         self.slots = 0
@@ -62,6 +64,8 @@ class Memory:
             elif leaf.source != "call":
                 start = inputs[leaf.source[1:]]
                 self.leaves[v] = Place(start.pointer, start.at + int(leaf.which))
+                if leaf.source[1:] in lasting:
+                    self.wanted.setdefault(v, [])  # so that nothing else is put there
         self.places: list[int | float] = []
         """For each component of ``scattered`` outputs its place in scratch, or the number that it always is."""
         if scattered:

@@ -6,7 +6,8 @@ Memory is ``fields[link + 1][slot][lane]``, the base first. What differs between
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import reduce
 from typing import Any
 
 from catena.functions.function import Kind
@@ -14,12 +15,18 @@ from catena.kernels.codegen.context import NUMBERS, WORDS, Layout, load_words
 from catena.kernels.codegen.elementary import HELPERS_IR, elementary_ir
 from catena.kernels.codegen.emit import Block, Lanes, Writer
 from catena.kernels.codegen.entries import batch_function, single_function
+from catena.kernels.codegen.repeated import Places, repeated_function
 from catena.kernels.machine.target import Target
-from catena.trace.graph import LEAF, live
+from catena.trace.graph import LEAF, Expr, Operand, live
 from catena.trace.recorder import BASE, CARRY, CONST, PARENT, SELF, Body, Loop, Recording, Slot
 
 CARRIED_TWICE = 8
 """So many numbers may go from link to link for two samples in turn; of more, there are not enough registers."""
+
+_TOTALS = {"q": "%nq", "v": "%nv", "link": "%links"}
+"""How many entries an array has, by what it has them for."""
+
+_NO_LINK = dict.fromkeys(_TOTALS, "0")
 
 
 def rolled_ir(
@@ -30,10 +37,12 @@ def rolled_ir(
     target: Target,
     dtype: Any,
     shared: Sequence[str] = (),
+    places: Places | None = None,
 ) -> str:
     """The module: entry points ``batch`` and ``single`` as :mod:`catena.kernels.call.runtime` knows them.
 
-    Inputs that are ``shared`` have one row for all samples of a batch, and are not spread over lanes in memory.
+    Inputs that are ``shared`` have one row for all samples of a batch, and are not spread over lanes in memory. With
+    ``places`` all is repeated, turn by turn.
     """
     few = max([len(loop.start) for loop in recording.loops], default=0) <= CARRIED_TWICE
     lanes = target.lanes(dtype) * (2 if shared and few else 1)  # two registers at a time: a chain is bound by latency
@@ -45,8 +54,8 @@ def rolled_ir(
     sizes = [
         lanes * (fields + dtype.itemsize * (blocks[1] + len(arrays) * lanes)) + 64,
         lanes * (fields + dtype.itemsize * blocks[0]),
-        fields + 64,
-        fields,
+        fields + 64 + (dtype.itemsize * (blocks[1] + len(arrays)) if places else 0),
+        fields + (dtype.itemsize * blocks[0] if places else 0),
     ]
     parts = [
         HELPERS_IR,
@@ -63,9 +72,13 @@ def rolled_ir(
     widths = [_width(k, i) for i, k in enumerate(arrays)]
     prologue = [*load_words(NUMBERS), *[line for _, lines in widths for line in lines]]
     sizes_in, sizes_out = [[w for w, _ in part] for part in (widths[: len(inputs)], widths[len(inputs) :])]
-    parts.append(single_function("sweeps", list(inputs), list(outputs)))
-    one_row = [i for i, name in enumerate(inputs) if name in shared]
-    parts.append(batch_function("sweeps", sizes_in, sizes_out, Lanes(dtype, lanes), prologue, one_row))
+    if places is None:
+        parts.append(single_function("sweeps", list(inputs), list(outputs)))
+        one_row = [i for i, name in enumerate(inputs) if name in shared]
+        parts.append(batch_function("sweeps", sizes_in, sizes_out, Lanes(dtype, lanes), prologue, one_row))
+    else:
+        for W in sorted({1, lanes}):
+            parts += repeated_function("sweeps", (sizes_in, sizes_out), Lanes(dtype, W), places, len(WORDS), prologue)
     return "\n".join([*sorted(declarations), *parts, ""])
 
 
@@ -91,7 +104,7 @@ class _Sweeps:
         self.slots, self.row = recording.size, max([len(c) for c in recording.columns], default=0)
         self.declarations: set[str] = set()
         self.functions: set[str] = set()
-        self.w = Writer()
+        self.w, self._before = Writer(), self._block()
 
     def function(self) -> str:
         """The whole function."""
@@ -101,6 +114,7 @@ class _Sweeps:
         w.label("entry")
         w.lines += load_words(WORDS)
         w.put("%last = sub i64 %links, 1")
+        self._prologue()
         for slot, x in self.recording.base.items():
             self._store(self._at("%fields", str(self.recording.slots[slot])), self._number(x))
         w.put("br label %loop0.start")
@@ -127,8 +141,15 @@ class _Sweeps:
     def _block(self) -> Block:
         return Block(self.target, self.dtype, self.W)
 
-    def _number(self, x: float) -> str:
-        return self._block().operand(x)
+    def _number(self, x: Operand) -> str:
+        """A number that is known before the loops start, or what the prologue has made."""
+        return self._before.operand(x)
+
+    def _prologue(self) -> None:
+        """Before all loops, what the base's values are made of where they are not numbers."""
+        starts = [x for loop in self.recording.loops for x in loop.start.values()]
+        if nodes := live([*self.recording.base.values(), *starts]):
+            self._computed(self._before, nodes, "base", self._arrays(_NO_LINK), (), ())
 
     def _loop(self, number: int, loop: Loop) -> None:
         w, name, up = self.w, f"loop{number}", loop.direction > 0
@@ -139,7 +160,7 @@ class _Sweeps:
         w.put(f"%{name}.k = phi i64 [{'0' if up else '%last'}, %{name}.start], [%{name}.next, %{name}.end]")
         carried = sorted(loop.start)
         for i, slot in enumerate(carried):
-            start = self._number(float(loop.start[slot]))
+            start = self._number(loop.start[slot])
             w.put(f"%{name}.c{i} = phi {self.T} [{start}, %{name}.start], [%{name}.d{i}, %{name}.end]")
         here = self._places(name, loop, number)
         ends = self._bodies(name, loop, here, carried)
@@ -156,8 +177,7 @@ class _Sweeps:
 
     def _epilogue(self) -> None:
         """After all loops, what is made of the base's values."""
-        here = {BASE: "%fields", **{f"in:{name}": f"%in.{name}" for name in self.inputs}}
-        here.update({f"out:{name}": f"%out.{name}" for name in self.outputs})
+        here = {BASE: "%fields", **self._arrays(_NO_LINK)}
         self._body("base", self.recording.epilogue, here, (), ())
 
     def _turn_at_base(self, number: int, body: Body) -> None:
@@ -186,15 +206,30 @@ class _Sweeps:
             parent = w.new(f"load i64, ptr {self._at('%parents', k, 'i64')}")
             above = w.new(f"add i64 {parent}, 1")
         here[PARENT] = self._at("%fields", w.new(f"mul i64 {above}, {self.slots}"))
-        starts = {"link": k, "robot": "0"}
+        starts = {"link": k}
         for space, unit in (("q", self.layout.unit_q), ("v", self.layout.unit_v)):
             starts[space] = k if unit else w.new(f"load i64, ptr {self._at(f'%{space}_start', k, 'i64')}")
+        return {**here, **self._arrays(starts)}
+
+    def _arrays(self, starts: Mapping[str, str]) -> dict[str, str]:
+        """Where a link finds its numbers in inputs and outputs; `starts` tells its place among q, v and links."""
+        here = {}
         for prefix, arrays in (("in", self.inputs), ("out", self.outputs)):
             for array, kind in arrays.items():
-                index = starts[kind.per] if kind.width == 1 else w.new(f"mul i64 {starts[kind.per]}, {kind.width}")
+                row = f"%{prefix}.{array}"
                 element = self.scalar if f"{prefix}:{array}" in self.shared else None
-                here[f"{prefix}:{array}"] = self._at(f"%{prefix}.{array}", index, element)
+                if kind.per != "packed":
+                    here[f"{prefix}:{array}"] = self._at(row, self._start(kind, starts), element)
+                for name, piece in kind.pieces.items():
+                    here[f"{prefix}:{array}:{name}"] = self._at(row, self._start(piece, starts), element)
+                    row = self._at(row, _count(piece, self.w.new), element)
         return here
+
+    def _start(self, kind: Kind, starts: Mapping[str, str]) -> str:
+        """The place of a link's first number in an array."""
+        if kind.per == "robot" or starts[kind.per] == "0":
+            return "0"
+        return starts[kind.per] if kind.width == 1 else self.w.new(f"mul i64 {starts[kind.per]}, {kind.width}")
 
     def _bodies(
         self, name: str, loop: Loop, here: Mapping[str, str], carried: Sequence[Slot]
@@ -220,19 +255,30 @@ class _Sweeps:
     ) -> dict[Slot, str]:
         values = body.values
         block = self._block()
-        nodes = live(values)
-        for node in nodes:
-            if node.op == LEAF:
-                block.values[node.id] = self._leaf(name, node.args[0], node.args[1], here, carried, columns)
-        block.run([node for node in nodes if node.op != LEAF], self.w)
-        self.declarations |= block.declarations
-        self.functions |= block.functions
+        self._computed(block, live(values), name, here, carried, columns)
         texts = [block.operand(x) for x in values]
         for (array, index), text in zip(body.stores, texts, strict=False):
             place = here[array]
             at = self.recording.slots[index] if array in (SELF, PARENT) else index
             self._store(self._at(place, str(at)), text)
         return dict(zip(body.carried, texts[len(body.stores) :], strict=True))
+
+    def _computed(
+        self,
+        block: Block,
+        nodes: Sequence[Expr],
+        name: str,
+        here: Mapping[str, str],
+        carried: Sequence[Slot],
+        columns: Sequence[str],
+    ) -> None:
+        """Load leaves and compute with them."""
+        for node in nodes:
+            if node.op == LEAF:
+                block.values[node.id] = self._leaf(name, node.args[0], node.args[1], here, carried, columns)
+        block.run([node for node in nodes if node.op != LEAF], self.w)
+        self.declarations |= block.declarations
+        self.functions |= block.functions
 
     def _leaf(
         self,
@@ -266,7 +312,20 @@ class _Sweeps:
 
 def _width(kind: Kind, number: int) -> tuple[str, list[str]]:
     """The number of scalars in a row of an array, and the line that computes it."""
+    lines: list[str] = []
+
+    def new(text: str) -> str:
+        lines.append(f"  %width{number}.{len(lines)} = {text}")
+        return f"%width{number}.{len(lines) - 1}"
+
+    return _count(kind, new), lines
+
+
+def _count(kind: Kind, new: Callable[[str], str]) -> str:
+    """The number of scalars in a row of an array, by instructions that `new` writes."""
+    if kind.pieces:
+        counts = [_count(piece, new) for piece in kind.pieces.values()]
+        return reduce(lambda total, count: new(f"add i64 {total}, {count}"), counts)
     if kind.per == "robot":
-        return str(kind.width), []
-    count = {"q": "%nq", "v": "%nv", "link": "%links"}[kind.per]
-    return f"%width{number}", [f"  %width{number} = mul i64 {count}, {kind.width}"]
+        return str(kind.width)
+    return new(f"mul i64 {_TOTALS[kind.per]}, {kind.width}")

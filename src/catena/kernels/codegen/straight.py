@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -52,7 +52,15 @@ class Straight:
 
     name: str
 
-    def __init__(self, task: Task, lanes: int, part: int, in_place: bool, scattered: bool = False) -> None:
+    def __init__(
+        self,
+        task: Task,
+        lanes: int,
+        part: int,
+        in_place: bool,
+        scattered: bool = False,
+        lasting: Collection[str] = (),
+    ) -> None:
         self.task, self.lanes = task, Lanes(task.dtype, lanes)
         self.vector = Lanes(task.dtype, task.target.lanes(task.dtype))
         self.block = Block(task.target, task.dtype, lanes)
@@ -64,6 +72,7 @@ class Straight:
             in_place=in_place,
             scattered=scattered,
             round_to=self.vector.W // lanes,
+            lasting=lasting,
         )
         where = memory.leaves, memory.wanted, memory.slots
         self.code: _Code
@@ -115,8 +124,9 @@ class Single(Straight):
 
     name = "single"
 
-    def __init__(self, task: Task) -> None:
-        super().__init__(task, 1, 0, len(task.inputs) + len(task.outputs) <= POINTERS)
+    def __init__(self, task: Task, in_place: bool = True, lasting: Collection[str] = ()) -> None:
+        in_place = in_place and len(task.inputs) + len(task.outputs) <= POINTERS
+        super().__init__(task, 1, 0, in_place, lasting=lasting)
 
     def functions(self) -> list[str]:
         """Definitions for the module."""
@@ -127,11 +137,15 @@ class Single(Straight):
         arrays = list(zip(rows, places, (*task.inputs, *task.outputs), strict=True))
         for i, (row, place, width) in enumerate([] if in_place else arrays[: len(task.inputs)]):
             copy(w, f"in{i}", self.lanes, row, place, width)
-        for stage, parts in enumerate(self.stages):
-            for part in parts:
-                self.code.write(part, w, ["%scratch", "@single.numbers", *(rows if in_place else ())])
-            self.calls(w, stage, "%scratch")
+        self._run(w, rows if in_place else ())
         for i, (row, place, width) in enumerate([] if in_place else arrays[len(task.inputs) :]):
             copy(w, f"out{i}", self.lanes, place, row, width)
         w.put("ret void")
         return [self.numbers(), w.function(SINGLE)]
+
+    def _run(self, w: Writer, rows: Sequence[str] = ()) -> None:
+        """All stages, with their calls; rows are inputs and outputs that are used in place."""
+        for stage, parts in enumerate(self.stages):
+            for part in parts:
+                self.code.write(part, w, ["%scratch", "@single.numbers", *rows])
+            self.calls(w, stage, "%scratch")

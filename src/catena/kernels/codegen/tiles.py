@@ -9,7 +9,7 @@ next tile are called into the cache.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Any, NamedTuple
 
 from catena.kernels.codegen.emit import Writer
@@ -23,15 +23,15 @@ PART = 120
 """About how many operations make a part."""
 TILE_BYTES, TILE_BLOCKS, WIDE_TILE_BLOCKS = 2**16, 8, 4
 """A tile has no more blocks than these allow, fewer where results are written past the caches, but at least two."""
-LINE, AHEAD = 64, 2**15
-"""Bytes of a cache line, and the largest piece of an array that is called into the cache."""
+LINE, NEAR, AHEAD = 64, 2**15, 2**17
+"""Bytes of a cache line, and the largest pieces of an array that are called into the first cache, and into any."""
 SCATTERED = 4096
 """Results of up to so many components are written by straight code."""
 WIDE, STREAMED = 2**10, 2**23
 """Rows of so many bytes are written past the caches if the whole result has so many."""
 
 
-class _Array(NamedTuple):
+class TileArray(NamedTuple):
     """An input or output: the pointer to its first row, its stride, its width, and where it is in a block.
 
     ``place`` is where its components start if they are side by side, ``components`` which of an input are used or where
@@ -45,15 +45,24 @@ class _Array(NamedTuple):
     components: Sequence[int | float]
 
 
+class _Line(NamedTuple):
+    """A cache line to be called for: where to count from, the offset, whether it is written, and into which cache."""
+
+    start: str
+    offset: int
+    writes: int
+    nearness: int
+
+
 class Tiled(Straight):
     """W samples at a time."""
 
     name = "batch"
 
-    def __init__(self, task: Task) -> None:
-        self.scattered = sum(task.outputs) <= SCATTERED
+    def __init__(self, task: Task, scattered: bool = True, lasting: Collection[str] = ()) -> None:
+        self.scattered = scattered and sum(task.outputs) <= SCATTERED
         self._scattering: list[str] = []
-        super().__init__(task, task.target.lanes(task.dtype), PART, False, self.scattered)
+        super().__init__(task, task.target.lanes(task.dtype), PART, False, self.scattered, lasting)
 
     @property
     def blocks(self) -> int:
@@ -100,19 +109,16 @@ class Tiled(Straight):
         w.put("%stop = add i64 %first, %count")
         inputs, outputs = self._arrays(w)
         tiles = Counted(w, "tiles", "%stop", "%first", self.blocks * W)
-        left = w.new(f"sub i64 %stop, {tiles.i}")
-        blocks = w.new(f"udiv i64 {w.new(f'add i64 {left}, {W - 1}')}, {W}")
-        over = w.new(f"icmp sgt i64 {blocks}, {self.blocks}")
-        blocks = w.new(f"select i1 {over}, i64 {self.blocks}, i64 {blocks}")
+        blocks = self._blocks_of(w, tiles.i)
         self._transpose(w, "gather", tiles.i, blocks, inputs, self._gather)
         following = w.new(f"add i64 {tiles.i}, {self.blocks * W}")
         narrow = [array for array in outputs if not self._streamed(array.width)]
         ahead = self._lines(w, following, inputs, 0) + self._lines(w, tiles.i, narrow, 1)
         for part in range(parts):
             w.put(f"call void @part{part}(ptr %scratch, i64 {blocks})")
-            for start, offset, writes in ahead[part::parts]:
-                line = w.new(f"getelementptr i8, ptr {start}, i64 {offset}")
-                w.put(f"call void @llvm.prefetch.p0(ptr {line}, i32 {writes}, i32 3, i32 1)")
+            for line in ahead[part::parts]:
+                at = w.new(f"getelementptr i8, ptr {line.start}, i64 {line.offset}")
+                w.put(f"call void @llvm.prefetch.p0(ptr {at}, i32 {line.writes}, i32 {line.nearness}, i32 1)")
         self._transpose(w, "scatter", tiles.i, blocks, outputs, self._scatter)
         tiles.close()
         if any(map(self._streamed, self.task.outputs)):
@@ -120,7 +126,14 @@ class Tiled(Straight):
         w.put("ret void")
         return w.function(BATCH)
 
-    def _arrays(self, w: Writer) -> tuple[list[_Array], list[_Array]]:
+    def _blocks_of(self, w: Writer, first: str) -> str:
+        """How many blocks the tile has that begins with a sample."""
+        left = w.new(f"sub i64 %stop, {first}")
+        blocks = w.new(f"udiv i64 {w.new(f'add i64 {left}, {self.lanes.W - 1}')}, {self.lanes.W}")
+        over = w.new(f"icmp sgt i64 {blocks}, {self.blocks}")
+        return w.new(f"select i1 {over}, i64 {self.blocks}, i64 {blocks}")
+
+    def _arrays(self, w: Writer) -> tuple[list[TileArray], list[TileArray]]:
         task, count = self.task, len(self.task.inputs)
         rows_in, rows_out = pointers(w, "%inputs", count), pointers(w, "%outputs", len(task.outputs))
         steps_in, steps_out = strides(w, count), [str(width) for width in task.outputs]
@@ -130,12 +143,12 @@ class Tiled(Straight):
         ends = list(itertools.accumulate(task.outputs, initial=0))
         where = [self.memory.places[a:b] for a, b in itertools.pairwise(ends)]
         return (
-            [_Array(*x) for x in zip(rows_in, steps_in, task.inputs, places[:count], used, strict=True)],
-            [_Array(*x) for x in zip(rows_out, steps_out, task.outputs, places[count:], where, strict=False)],
+            [TileArray(*x) for x in zip(rows_in, steps_in, task.inputs, places[:count], used, strict=True)],
+            [TileArray(*x) for x in zip(rows_out, steps_out, task.outputs, places[count:], where, strict=False)],
         )
 
     def _transpose(
-        self, w: Writer, name: str, first: str, blocks: str, arrays: Sequence[_Array], move: Callable[..., None]
+        self, w: Writer, name: str, first: str, blocks: str, arrays: Sequence[TileArray], move: Callable[..., None]
     ) -> None:
         """Move rows, from a sample on, to the blocks of a tile, or back."""
         loop = Counted(w, name, blocks)
@@ -145,12 +158,12 @@ class Tiled(Straight):
             move(w, array, sample, base)
         loop.close()
 
-    def _gather(self, w: Writer, array: _Array, sample: str, base: str) -> None:
+    def _gather(self, w: Writer, array: TileArray, sample: str, base: str) -> None:
         block = self.at(w, base, array.place)
         used = [int(i) for i in array.components]
         gather_some(w, self.lanes, array.rows, sample, "%stop", array.stride, block, array.width, used)
 
-    def _scatter(self, w: Writer, array: _Array, sample: str, base: str) -> None:
+    def _scatter(self, w: Writer, array: TileArray, sample: str, base: str) -> None:
         if self.scattered:
             name = f"scatter{len(self._scattering)}"
             streamed = self._streamed(array.width)
@@ -169,7 +182,7 @@ class Tiled(Straight):
         wide = self.scattered and width * self.lanes.dtype.itemsize >= WIDE
         return wide and self.task.target.streams and self.lanes.size > OFFSET
 
-    def _stream_if_large(self, w: Writer, name: str, array: _Array, sample: str, base: str) -> None:
+    def _stream_if_large(self, w: Writer, name: str, array: TileArray, sample: str, base: str) -> None:
         """Write a whole block past the caches if the result is large and well placed; else go on, at ``name.plain``."""
         offset = w.new(f"mul i64 {sample}, {array.width}")
         row = w.new(f"getelementptr {self.lanes.scalar}, ptr {array.rows}, i64 {offset}")
@@ -188,14 +201,24 @@ class Tiled(Straight):
         w.put(f"br label %{name}.written")
         w.label(f"{name}.plain")
 
-    def _lines(self, w: Writer, sample: str, arrays: Sequence[_Array], writes: int) -> list[tuple[str, int, int]]:
-        """Cache lines of a tile's rows, if these follow each other: where to count from, offset, whether to write."""
+    def _used_lines(self, array: TileArray, size: int, whole: bool) -> list[int]:
+        """Where the cache lines begin that hold what is used of a tile's rows, or all of them."""
+        every = range(0, size, LINE)
+        if whole or len(array.components) == array.width:
+            return list(every)
+        rows, item = self.blocks * self.lanes.W, self.lanes.dtype.itemsize
+        used = {(row * array.width + int(i)) * item // LINE for row in range(rows) for i in array.components}
+        return [at for at in every if at // LINE in used]
+
+    def _lines(self, w: Writer, sample: str, arrays: Sequence[TileArray], writes: int) -> list[_Line]:
+        """Cache lines of a tile's rows, if these follow each other."""
         self.block.declarations.add("declare void @llvm.prefetch.p0(ptr, i32, i32, i32)")
-        lines: list[tuple[str, int, int]] = []
+        lines: list[_Line] = []
         for array in arrays:
             size = self.blocks * self.lanes.size * array.width
             if size <= AHEAD:
                 offset = w.new(f"mul i64 {sample}, {array.stride}")
                 start = w.new(f"getelementptr {self.lanes.scalar}, ptr {array.rows}, i64 {offset}")
-                lines += [(start, at, writes) for at in range(0, size, LINE)]
+                nearness = 3 if size <= NEAR else 2
+                lines += [_Line(start, at, writes, nearness) for at in self._used_lines(array, size, bool(writes))]
         return lines

@@ -40,12 +40,30 @@ def gather_some(
     wanted = sorted({min(i - i % lanes.W, width - lanes.W) for i in used}) if width >= lanes.W else []
     if not used:
         return
-    if not wanted or len(wanted) > INLINE:
+    if not wanted:
         transpose(w, "gather", lanes, rows, sample, stop, stride, block, str(width))
+        return
+    if len(wanted) > INLINE:
+        row, count = _start(w, lanes, rows, sample, stop, stride)
+        for first, size in _runs(wanted, lanes.W):
+            start = _component(w, lanes, row, str(first))
+            place = w.new(f"getelementptr {lanes.type}, ptr {block}, i64 {first}")
+            w.put(f"call void @gather{lanes.W}(ptr {start}, i64 {stride}, i64 {count}, ptr {place}, i64 {size})")
         return
     every = _from_sample(w, lanes, rows, sample, stop, stride)
     for i in wanted:
         _square(w, lanes, every, block, str(i), "gather")
+
+
+def _runs(starts: Sequence[int], W: int) -> list[tuple[int, int]]:
+    """Squares of W components that touch or overlap, put together: where each run starts, and how long it is."""
+    runs: list[tuple[int, int]] = []
+    for i in starts:
+        if runs and i <= sum(runs[-1]):
+            runs[-1] = runs[-1][0], i + W - runs[-1][0]
+        else:
+            runs.append((i, W))
+    return runs
 
 
 def scatter_from(

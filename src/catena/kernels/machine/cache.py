@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import os
 import sys
-import warnings
 from dataclasses import dataclass
 from hashlib import blake2b
 from pathlib import Path
 
+from catena.errors import CacheWarning, warn
 from catena.kernels.machine.safedir import SafeDirectory, UnsafeDirectoryError
 
 MAGIC = b"catena machine code 1\n"
@@ -86,7 +86,7 @@ class Cache:
                 self._evict(directory)
         except UnsafeDirectoryError as error:
             self._warn(error)
-        except OSError as error:
+        except (OSError, MemoryError) as error:
             _log(f"cannot write: {error}")
         else:
             return True
@@ -138,7 +138,7 @@ class Cache:
             _warned.add(place)
             hint = "choose another with CATENA_CACHE_DIR"
             hint = f"make it yours alone (chmod 700) or {hint}" if self.directory else hint
-            warnings.warn(f"not caching machine code: {error}; {hint}", RuntimeWarning, stacklevel=4)
+            warn(f"not caching machine code: {error}; {hint}", CacheWarning)
 
 
 def key_of(*parts: str) -> str:

@@ -7,7 +7,7 @@ import stat
 import time
 from pathlib import Path
 from types import TracebackType
-from typing import NamedTuple
+from typing import BinaryIO, Literal, NamedTuple
 
 from catena.errors import CatenaError
 
@@ -49,7 +49,7 @@ class SafeDirectory:
             self._fd = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
             try:
                 _refuse_strangers(os.fstat(self._fd), f"the directory {path}")
-            except UnsafeDirectoryError:
+            except BaseException:
                 os.close(self._fd)
                 raise
 
@@ -65,9 +65,8 @@ class SafeDirectory:
 
         It never waits, as opening a pipe would.
         """
-        fd = os.open(self._at(name), os.O_RDONLY | _BINARY | _NO_FOLLOW | _NO_WAIT, dir_fd=self._fd)
-        with os.fdopen(fd, "rb") as file:
-            status = os.fstat(fd)
+        with self._opened(name, "rb", os.O_RDONLY | _NO_WAIT) as file:
+            status = os.fstat(file.fileno())
             if not stat.S_ISREG(status.st_mode):
                 raise UnsafeDirectoryError(f"{self._path / name} is not a regular file")
             _refuse_strangers(status, f"the file {self._path / name}")
@@ -78,10 +77,8 @@ class SafeDirectory:
     def write(self, name: str, content: bytes) -> None:
         """Write a file in one step: readers see the old file or the new one, never a part."""
         temporary = f"{TEMPORARY}{os.getpid()}-{os.urandom(8).hex()}"
-        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | _BINARY | _NO_FOLLOW
-        fd = os.open(self._at(temporary), flags, 0o600, dir_fd=self._fd)
         try:
-            with os.fdopen(fd, "wb") as file:
+            with self._opened(temporary, "wb", os.O_WRONLY | os.O_CREAT | os.O_EXCL) as file:
                 file.write(content)
             os.replace(self._at(temporary), self._at(name), src_dir_fd=self._fd, dst_dir_fd=self._fd)
         except BaseException:
@@ -118,6 +115,14 @@ class SafeDirectory:
             os.utime(self._at(name), dir_fd=self._fd)
         except OSError:
             return
+
+    def _opened(self, name: str, mode: Literal["rb", "wb"], flags: int) -> BinaryIO:
+        """An open file, in this directory, whose descriptor is closed whatever fails."""
+
+        def opener(path: str, _: int) -> int:
+            return os.open(path, flags | _BINARY | _NO_FOLLOW, 0o600, dir_fd=self._fd)
+
+        return open(self._at(name), mode, opener=opener)
 
     def _at(self, name: str) -> str:
         return name if self._fd is not None else str(self._path / name)

@@ -27,7 +27,7 @@ Rows = slice | Array
 SMALL = 200
 """Up to this many links it pays to choose frames and to regroup; on long chains regrouped masses would cost digits."""
 
-OF_JOINT = {"A": "armature", "D": "damping", "R": "friction"}
+OF_JOINT = {"A": "armature", "D": "damping", "R": "friction", "K": "stiffness", "N": "rest"}
 """What joints have one of for each degree of freedom, by the letters of constants of links: A0, A1, … and so on."""
 
 _CHUNK = 65_536
@@ -53,6 +53,8 @@ class Lowered:
     armature: Array
     damping: Array
     friction: Array
+    stiffness: Array
+    rest: Array
     gravity: Array
     solid: Array
 
@@ -106,9 +108,9 @@ class Frames:
         """Mass, first moment and moment of inertia of some links at their internal frames."""
         A, m = self.rotation[rows], tree.mass[rows]
         c = np.einsum("nji,nj->ni", A, tree.com[rows] - self.position[rows])
-        c2 = np.einsum("ni,ni->n", c, c)
-        I = np.swapaxes(A, 1, 2) @ tree.inertia[rows] @ A
-        I = I + m[:, None, None] * (c2[:, None, None] * np.eye(3) - c[:, :, None] * c[:, None, :])
+        I = np.swapaxes(A, 1, 2) @ tree.inertia[rows] @ A + _of_points(m, c)
+        if (exactly := _hung_points(tree, rows, c, I)).any():
+            I[exactly] = _of_points(m[exactly], c[exactly].astype(np.longdouble)).astype(float)
         return Inertias(m, m[:, None] * c, I)
 
     def seen_from_inside(self, rows: Rows = slice(None)) -> dict[str, Array]:
@@ -146,7 +148,7 @@ def lower(tree: Tree, *, regroup: bool = True, choose: bool = True, cut: bool = 
     solid = np.broadcast_to(True, tree.n)
     if cut and len(thin := without_inverse(tree)):
         solid = ~np.isin(np.arange(tree.n), thin)
-    of_joint = tree.armature, tree.damping, tree.friction
+    of_joint = tree.armature, tree.damping, tree.friction, tree.stiffness, tree.rest
     return Lowered(tree.parent, joint_type, tree.q_start, tree.v_start, constants, *of_joint, tree.gravity, solid)
 
 
@@ -202,6 +204,27 @@ def _moved(frames: Frames, turn: Array, slide: Array) -> Frames:
     zero, one = np.zeros_like(c), np.ones_like(c)
     Z = np.stack([c, -s, zero, s, c, zero, zero, zero, one], axis=-1).reshape(-1, 3, 3)
     return Frames(frames.rotation @ Z, frames.position + slide[:, None] * frames.rotation[:, :, 2])
+
+
+def _of_points(m: Array, c: Array) -> Array:
+    """Moments of inertia (n, 3, 3) of points with masses m (n,) at c (n, 3)."""
+    c2 = np.einsum("ni,ni->n", c, c)
+    moments: Array = m[:, None, None] * (c2[:, None, None] * np.eye(3) - c[:, :, None] * c[:, None, :])
+    return moments
+
+
+def _hung_points(tree: Tree, rows: Rows, c: Array, I: Array) -> Array:
+    """Which links are single points, aslant to their frame's axes, on a joint whose origin lies in the parent's.
+
+    The axes of both joints meet there, and a point resists no turn about the line to it: nearly all of I cancels when
+    that line comes close to the last axis. So I has to be rounded only once.
+    """
+    far = np.abs(c).max(axis=1, initial=0.0)
+    meet = np.abs(tree.placement_position[rows]).max(axis=1, initial=0.0) <= ROUNDING * far
+    point = np.abs(tree.inertia[rows]).max(axis=(1, 2), initial=0.0) <= ROUNDING**2 * np.abs(I).max(axis=(1, 2))
+    slanted = (I[:, (0, 0, 1), (1, 2, 2)] != 0.0).any(axis=1)
+    found: Array = meet & point & slanted & (tree.parent[rows] >= 0)
+    return found
 
 
 def _inertial(inertias: Inertias) -> dict[str, Array]:

@@ -27,25 +27,19 @@ def read_regular(path: str | os.PathLike[str], most: int = MAX_BYTES) -> bytes:
     whatever takes the file's place in between.
     """
     try:
-        descriptor = os.open(path, _FLAGS)
-    except FileNotFoundError:
+        with open(path, "rb", opener=lambda name, _: os.open(name, _FLAGS)) as file:
+            status = os.fstat(file.fileno())
+            if not stat.S_ISREG(status.st_mode):
+                raise Refused("is not a regular file; read it yourself and pass its content")
+            if status.st_size > most:
+                raise Refused(too_large(status.st_size, most))
+            return file.read(most + 1)
+    except (FileNotFoundError, Refused):
         raise
+    except IsADirectoryError:
+        raise Refused("is a directory; give the file in it") from None
     except (OSError, ValueError, TypeError) as error:
         raise Refused(f"cannot be read: {getattr(error, 'strerror', None) or error}") from None
-    try:
-        status = os.fstat(descriptor)
-        if stat.S_ISDIR(status.st_mode):
-            raise Refused("is a directory; give the file in it")
-        if not stat.S_ISREG(status.st_mode):
-            raise Refused("is not a regular file; read it yourself and pass its content")
-        if status.st_size > most:
-            raise Refused(too_large(status.st_size, most))
-        with open(descriptor, "rb", closefd=False) as file:
-            return file.read(most + 1)
-    except OSError as error:
-        raise Refused(f"cannot be read: {error.strerror or error}") from None
-    finally:
-        os.close(descriptor)
 
 
 def too_large(size: int, most: int = MAX_BYTES) -> str:

@@ -7,7 +7,8 @@ MuJoCo's bodies become links of the same names, hanging on the world, which is t
 - A body with several joints becomes several links, "body:joint", all massless but the last.
 - A joint that does not pass through its body's origin moves a link "body:joint" whose frame lies on the joint; the body
   is fixed to it, so its name stays good wherever a link or frame is asked for.
-- Tendons, actuators, equality constraints, springs, contacts and fluids are not part of a robot; warnings say so.
+- Tendons, actuators, equality constraints, contacts and fluids are not part of a robot; warnings say so. Springs of
+  joints are, apart from those of free joints.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ import numpy.typing as npt
 from catena.errors import LoadError, ModelError, UnsupportedError
 from catena.model.parts import JointPart, LinkPart
 from catena.model.readers.meshes import MeshReference
+from catena.model.readers.mjcf_equality import equalities
 from catena.model.readers.mjcf_source import Source, mjcf_source
 from catena.model.readers.xml import LARGEST, Document
 
@@ -87,11 +89,19 @@ class MjcfParts:
     """The parts of one compiled MJCF model: `name`, `links`, `joints`, `gravity`, `warnings` about what is left out.
 
     With `floating`, a lone root body without joints gets a free one, as if the file had a <freejoint/>;
-    `has_free_base` says whether the root moves freely, by the file's word or by this. `paths` are those of mesh files
-    by the names MuJoCo has for them. Numbers that are not finite, or too large to reckon with, are a ModelError.
+    `has_free_base` says whether the root moves freely, by the file's word or by this. With `closed`, `equalities` are
+    its constraints. `paths` are those of mesh files by the names MuJoCo has for them. Numbers that are not finite, or
+    too large to reckon with, are a ModelError.
     """
 
-    def __init__(self, model: Any, *, floating: bool = False, paths: Mapping[str, str] = MappingProxyType({})) -> None:
+    def __init__(
+        self,
+        model: Any,
+        *,
+        floating: bool = False,
+        closed: bool = False,
+        paths: Mapping[str, str] = MappingProxyType({}),
+    ) -> None:
         self.model, self._paths = model, paths
         roots = [body for body in range(1, model.nbody) if model.body_parentid[body] == 0]
         self.has_free_base = bool(np.any(model.jnt_type == FREE))
@@ -104,7 +114,8 @@ class MjcfParts:
         self.name = model.names[: model.names.index(b"\0")].decode(errors="replace") or "robot"
         _check_numbers(model, self._bodies, self._joints)
         self.gravity = _gravity(model)
-        self.warnings = _left_out(model)
+        self.equalities, unheld = equalities(model, self._bodies, self._joints) if closed else ([], [])
+        self.warnings = _left_out(model, {"neq"} if closed else set()) + unheld
         self.links: list[LinkPart] = [LinkPart("world")]
         self.joints: list[JointPart] = []
         for body in range(1, model.nbody):
@@ -154,6 +165,9 @@ class MjcfParts:
             "friction": _per_dof(joint_type, model.dof_frictionloss[dofs]),
             "armature": _per_dof(joint_type, model.dof_armature[dofs]),
         }
+        if model.jnt_stiffness[joint] and joint_type != FREE:
+            common["stiffness"] = float(model.jnt_stiffness[joint])
+            common["rest"] = 0.0 if joint_type == BALL else float(model.qpos_spring[model.jnt_qposadr[joint]])
         if joint_type == FREE:  # its q is the pose in the world, whatever the file's pos and quat
             return JointPart(name, "free", parent, child, **common)
         if joint_type == BALL:
@@ -202,13 +216,14 @@ def _check_numbers(model: Any, bodies: Sequence[str], joints: Sequence[str]) -> 
     dof_joints = [joints[i] for i in model.dof_jntid]
     for what, names, prefix, fields in (
         ("link", bodies, "body_", ("pos", "quat", "ipos", "iquat", "mass", "inertia")),
-        ("joint", joints, "jnt_", ("pos", "axis", "actfrcrange")),
+        ("joint", joints, "jnt_", ("pos", "axis", "actfrcrange", "stiffness")),
         ("joint", dof_joints, "dof_", ("damping", "frictionloss", "armature")),
-        ("joint", joints, "", ("ref",)),
+        ("joint", joints, "", ("ref", "springref")),
         ("link", [bodies[i] for i in model.geom_bodyid], "geom_", ("pos", "quat")),
     ):
         for field in fields:
-            values = model.qpos0[model.jnt_qposadr] if field == "ref" else getattr(model, prefix + field)
+            positions = {"ref": model.qpos0, "springref": model.qpos_spring}
+            values = positions[field][model.jnt_qposadr] if field in positions else getattr(model, prefix + field)
             rows = np.array(values, dtype=float).reshape(len(names), -1 if len(names) else 1)
             good = (np.abs(rows) <= LARGEST).all(axis=1)
             expected = f"finite numbers no larger than {LARGEST:g}"
@@ -236,12 +251,13 @@ def _gravity(model: Any) -> tuple[float, ...]:
     return (0.0, 0.0, 0.0) if off else tuple(map(float, model.opt.gravity))
 
 
-def _left_out(model: Any) -> list[str]:
-    """What the model has beyond a tree of rigid bodies, as warnings."""
-    found = [f"{getattr(model, key, 0)} {what}" for key, what in _LEFT_OUT.items() if getattr(model, key, 0)]
-    springs = int(np.count_nonzero(model.jnt_stiffness))
+def _left_out(model: Any, known: set[str]) -> list[str]:
+    """What the model has beyond a tree of rigid bodies, and beyond what is `known`, as warnings."""
+    counts = {what: getattr(model, key, 0) for key, what in _LEFT_OUT.items() if key not in known}
+    found = [f"{count} {what}" for what, count in counts.items() if count]
+    springs = int(np.count_nonzero(model.jnt_stiffness[model.jnt_type == FREE]))
     if springs:
-        found.append(f"{springs} joint springs")
+        found.append(f"{springs} springs of free joints")
     if model.opt.density or model.opt.viscosity:
         found.append("a surrounding fluid")
     if np.any(model.body_gravcomp):
@@ -272,12 +288,14 @@ def _turn_about(axis: Array, angle: float) -> Array:
     return rotation_of([math.cos(angle / 2.0), *half])
 
 
-def read_mjcf(document: Document, *, floating: bool = False, roots: tuple[str, ...] = ()) -> MjcfParts:
+def read_mjcf(
+    document: Document, *, floating: bool = False, closed: bool = False, roots: tuple[str, ...] = ()
+) -> MjcfParts:
     """The parts of an MJCF document; see MjcfParts. `roots` are folders where its files may lie besides its own."""
     source = mjcf_source(document, roots)
     model, said = compile_mjcf(source)
     try:
-        parts = MjcfParts(model, floating=floating, paths=source.paths)
+        parts = MjcfParts(model, floating=floating, closed=closed, paths=source.paths)
     except ModelError as error:
         tag, name = ("body", error.link) if error.link else ("joint", error.joint)
         raise LoadError(str(source.error(str(error), tag, name)), link=error.link, joint=error.joint) from None

@@ -13,10 +13,11 @@ from collections import defaultdict
 from collections.abc import Sequence
 from functools import lru_cache
 from math import cos, sin
+from typing import Any
 from xml.etree.ElementTree import Element
 
 from catena.errors import LoadError
-from catena.model.parts import JointPart, LinkPart, Mimic
+from catena.model.parts import Mimic
 from catena.model.readers.meshes import MeshReference
 from catena.model.readers.xml import (
     LARGEST,
@@ -63,15 +64,18 @@ IGNORED = {"material", "transmission", "gazebo", "sensor", "ros2_control", "plug
 
 
 class UrdfParts:
-    """The parts of one URDF document: `name`, `links`, `joints`, and `warnings` about what is odd in them."""
+    """The parts of one URDF document: `name`, `links`, `joints`, and `warnings` about what is odd in them.
 
-    def __init__(self, document: Document, package_roots: tuple[str, ...] = ()) -> None:
-        self.document = document
+    Links and joints are plain tuples of the fields of LinkPart and JointPart.
+    """
+
+    def __init__(self, document: Document, package_roots: tuple[str, ...] = (), *, closed: bool = False) -> None:
+        self.document, self._closed = document, closed
         self.package_roots = package_roots
         self.directory = None if document.path is None else str(document.path.absolute().parent)
         self.name = "robot"
-        self.links: list[LinkPart] = []
-        self.joints: list[JointPart] = []
+        self.links: list[tuple[Any, ...]] = []
+        self.joints: list[tuple[Any, ...]] = []
         self.warnings: list[str] = []
         self._odd: defaultdict[str, list[str]] = defaultdict(list)  # what is odd -> the names it is odd in
         self._part = -1  # of the root: which child is being read
@@ -107,7 +111,7 @@ class UrdfParts:
         if element.tag == "link":
             name = text(element, "name")
             mass, com, inertia = self._inertial(name, children(element, "inertial").get("inertial"))
-            self.links.append(LinkPart(name, mass, com, inertia, self._meshes(name, element)))
+            self.links.append((name, mass, com, inertia, self._meshes(name, element)))
         elif element.tag == "joint":
             self._joint(text(element, "name"), element)
         elif element.tag.startswith("xacro:"):
@@ -170,7 +174,7 @@ class UrdfParts:
         damping, friction = NO_LOSSES if dynamics is None else numbers(dynamics, LOSSES)
         lower, upper, velocity, effort = self._limits(name, joint_type, found.get("limit"))
         self.joints.append(
-            JointPart(
+            (
                 name,
                 joint_type,
                 _link_name(element, found, "parent"),
@@ -188,6 +192,8 @@ class UrdfParts:
                 friction,
                 0.0,  # no armature
                 None if mimic is None else self._mimic(name, joint_type, mimic),
+                0.0,  # no spring
+                0.0,
             )
         )
 
@@ -213,7 +219,8 @@ class UrdfParts:
         """The joint that this one should follow."""
         if joint_type == "fixed":
             return None
-        self._odd["mimic joints, loaded as independent joints (robot.tree.mimic has the rules)"].append(name)
+        if not self._closed:
+            self._odd["mimic joints, loaded as independent joints (robot.tree.mimic has the rules)"].append(name)
         return Mimic(text(mimic, "joint"), number(mimic, "multiplier", 1.0), number(mimic, "offset", 0.0))
 
 

@@ -211,19 +211,15 @@ class _AdjointLoop:
         passing |= self.from_base
         while True:
             slopes = [self._slopes(number, passing) for number in range(len(self.loop.bodies))]
-            found = passing | {
-                slot for s, read in zip(slopes, self.read, strict=True) for slot in self._coming(s, read)
-            }
-            if found == passing:
+            found = {slot for s, read in zip(slopes, self.read, strict=True) for slot in self._coming(s, read)}
+            if found <= passing:
                 break
-            passing = found
+            passing |= found
         bodies = [self._body(number, s, passing) for number, s in enumerate(slopes)]
         carried = {slot for body in bodies for slot in body.carried}
         for number, body in enumerate(bodies):
             body.carried = {**dict.fromkeys(carried, 0.0), **body.carried}
-            values = iter(self.rewritten(number, body.values))
-            body.stores = {key: next(values) for key in body.stores}
-            body.carried = {slot: next(values) for slot in body.carried}
+            bodies[number] = body.with_values(self.rewritten(number, body.values))
         for slot in self.shared:
             of.zero_at_base(of.beside(slot))
         return Loop(self.direction, bodies, dict.fromkeys(carried, 0.0))

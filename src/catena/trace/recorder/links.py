@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -37,13 +37,13 @@ class AnyLink(Link):
 
     where = SELF
 
-    def __init__(self, number: int, of: LinkClass, graph: Graph) -> None:
+    def __init__(self, number: int, of: LinkClass, graph: Graph, only_child: bool = False) -> None:
         constants: dict[str, Scalar] = dict(of.shared)
         constants.update({name: graph._leaf(LEAF, (CONST, name)) for name in of.varying})
         dofs = [Dofs([constants[f"{letter}{i}"] for i in range(of.joint_type.nv)]) for letter in OF_JOINT]
         super().__init__(of.joint_type, constants, *dofs)
         self.number, self.parent = number, ItsParent()
-        self.solid, self.on_solid = of.solid, of.on_solid
+        self.solid, self.on_solid, self.only_child = of.solid, of.on_solid, only_child
 
 
 class Deposit:
@@ -122,11 +122,11 @@ class RolledField:
 
     def _set_at_base(self, value: Any) -> None:
         scalars, links = leaves(value), self.links
-        if any(isinstance(x, Expr) for x in scalars):
-            links.made_at_base[self.name] = value
-        else:
-            links.base_values[self.name] = [float(x) for x in scalars]
+        if all(_known_before(x) for x in scalars):
+            links.base_values[self.name] = [x if isinstance(x, Expr) else float(x) for x in scalars]
             self.templates.setdefault("any", value)
+        else:
+            links.made_at_base[self.name] = value
 
     def _load(self, array: str, template: Any) -> list[Operand]:
         graph = self.links.graph
@@ -177,6 +177,12 @@ class RolledField:
         return rebuilt(template, iter(self._load(SELF, template)))
 
 
+def _known_before(x: Operand) -> bool:
+    """Whether x can be computed before the loops start: a number, or a function of inputs of the whole robot."""
+    inside = (CONST, SELF, PARENT, CARRY, BASE)
+    return all(node.op != LEAF or node.args[0] not in inside for node in live([x]))
+
+
 def _rematerial(x: Operand) -> bool:
     """Whether a later sweep can do without memory for x: a number, an input, or a function of link constants alone."""
     if not isinstance(x, Expr):
@@ -206,13 +212,15 @@ class RolledLinks:
         self.classes, self.chain, self.habits, self.graph = classes, chain, habits, graph
         self.base = TheBase()
         self.gravity = Motion(Vec3.zero(), Vec3(*gravity))
+        self.adopted: Mapping[str, Any] | None = None
         self.found = Habits()
         self.loops: list[Loop] = []
-        self.base_values: dict[str, list[float]] = {}
+        self.base_values: dict[str, list[Operand]] = {}
         self.made_at_base: dict[str, Any] = {}
         self.read_at_base: set[str] = set()
         self.pending: dict[tuple[str, str], Any] = {}
         self.sweep, self.direction, self._fields = -1, 0, 0
+        self.composed = False  # whether loops of several algorithms follow each other, and may be merged
 
     def fields(self, names: str) -> list[RolledField]:
         """New fields, one for each of the names; equal names of different calls are kept apart."""
@@ -261,16 +269,27 @@ class RolledLinks:
         loop = Loop(direction)
         for number, of in enumerate(self.classes):
             self.pending = {}
-            yield AnyLink(number, of, self.graph)
+            yield self._any_link(number, of)
             loop.bodies.append(self._body())
         self.pending = {}
         carried = {slot for body in loop.bodies for slot in body.carried}
-        zero: dict[Slot, float] = dict.fromkeys(carried, 0.0)
+        zero: dict[Slot, Operand] = dict.fromkeys(carried, 0.0)
         if direction < 0:
             for body in loop.bodies:
                 body.carried = {**zero, **body.carried}  # a class that adds nothing to its parent's sum
         loop.start = zero if direction < 0 else {(name, i): self.base_values[name][i] for name, i in carried}
         self.loops.append(loop)
+
+    def _any_link(self, number: int, of: LinkClass) -> AnyLink:
+        link = AnyLink(number, of, self.graph, only_child=self.chain)
+        if self.adopted is not None:
+            link.adopt(self.adopted)
+        return link
+
+    def adopt(self, parameters: Mapping[str, Any]) -> None:
+        """From now on have the links' inertias, and what their joints have, from an input instead of the model."""
+        self.adopted = parameters
+        self.gravity = Motion(Vec3.zero(), Vec3(*parameters["gravity"]))
 
     def _body(self) -> Body:
         body = Body()

@@ -9,6 +9,7 @@ from catena.errors import CatenaError
 from catena.scalars import Scalar
 from catena.trace.graph import LEAF, Graph, Operand, live
 from catena.trace.recorder.links import AnyLink, Habits, RolledField, RolledLinks
+from catena.trace.recorder.merge import merged
 from catena.trace.recorder.recording import BASE, CARRY, CONST, PARENT, SELF, Body, LinkClass, Loop, Recording, Slot
 
 _END = 1 << 30  # the loop after all loops: whoever asks for the outputs
@@ -40,6 +41,8 @@ def record(
             epilogue.stores.update(_stored(name, take(output[links.base])))
         else:
             _emit_output(links, name, output, take)
+    if links.composed:
+        links.loops = merged(links.loops, links.graph, links.base_values)
     return _laid_out(links, list(classes), epilogue)
 
 
@@ -89,6 +92,8 @@ def _laid_out(links: RolledLinks, classes: list[LinkClass], epilogue: Body) -> R
         (name, i): x for name, values in links.base_values.items() for i, x in enumerate(values) if (name, i) in kept
     }
     slots = _places(kept, set(base), loads, loops)
+    if links.composed:
+        slots = _side_by_side(slots, loads, loops)
     operations = sum(len(live(body.values)) for loop in loops for body in loop.bodies) // len(classes)
     return Recording(classes, loops, slots, base, columns, epilogue, at_base, links.chain, operations)
 
@@ -126,6 +131,20 @@ def _places(kept: set[Slot], lasting: set[Slot], loads: set[Load], loops: Sequen
         if slot not in lasting:
             free.append((_free_from(slot, loads, loops), places[slot]))
     return places
+
+
+def _side_by_side(slots: dict[Slot, int], loads: set[Load], loops: Sequence[Loop]) -> dict[Slot, int]:
+    """The same places in another order: those that the same loops touch lie side by side, so that loops skip others."""
+    touched: dict[int, set[int]] = {place: set() for place in slots.values()}
+    for array, slot, number in loads:
+        if array != CARRY:
+            touched[slots[slot]].add(number)
+    for number, loop in enumerate(loops):
+        for array, slot in (key for body in loop.bodies for key in body.stores):
+            if array in (SELF, PARENT):
+                touched[slots[slot]].add(number)
+    order = sorted(touched, key=lambda place: (sorted(touched[place]), place))
+    return {slot: order.index(place) for slot, place in slots.items()}
 
 
 def _free_from(slot: Slot, loads: set[Load], loops: Sequence[Loop]) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -35,11 +36,14 @@ class Body:
         """All that is stored, then all that is carried on."""
         return [*self.stores.values(), *self.carried.values()]
 
-    def fused(self) -> Body:
-        """The same with multiply-adds."""
-        values = fuse(self.values)
+    def with_values(self, values: Sequence[Operand]) -> Body:
+        """The same with other values, in the order of `values`."""
         stores = dict(zip(self.stores, values, strict=False))
         return Body(stores, dict(zip(self.carried, values[len(stores) :], strict=True)))
+
+    def fused(self) -> Body:
+        """The same with multiply-adds."""
+        return self.with_values(fuse(self.values))
 
 
 @dataclass
@@ -52,7 +56,7 @@ class Loop:
 
     direction: int
     bodies: list[Body] = field(default_factory=list)
-    start: dict[Slot, float] = field(default_factory=dict)
+    start: dict[Slot, Operand] = field(default_factory=dict)
 
 
 @dataclass
@@ -73,7 +77,8 @@ class LinkClass:
 class Recording:
     """Loops with everything dead taken out, and memory laid out: `slots` tells each scalar's place in that of a link.
 
-    `base` is what the base's memory holds at the start, `columns` the constants that each class reads. After the loops
+    `base` is what the base's memory holds at the start, numbers or functions of inputs of the whole robot, and likewise
+    what loops carry at their start. `columns` are the constants that each class reads. After the loops
     comes the `epilogue`, once: what is made of the base's values then, and stored to outputs. `arriving` are the slots
     of the base that it reads, `operations` how many a link takes on average.
     """
@@ -81,7 +86,7 @@ class Recording:
     classes: list[LinkClass]
     loops: list[Loop]
     slots: dict[Slot, int]
-    base: dict[Slot, float]
+    base: dict[Slot, Operand]
     columns: list[list[str]]
     epilogue: Body
     arriving: set[Slot]

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from catena.functions.function import Function, kind
+from catena.functions.function import Function, Kind, kind
 from catena.model.lowering.lowered import Lowered
 from catena.trace.recorder.links import InputField, RolledLinks
 from catena.trace.recorder.record import record
@@ -21,15 +21,20 @@ def recorded(lowered: Lowered, classes: Sequence[LinkClass], function: Function,
     return record(lambda links: _run(links, function, given), classes, lowered.gravity.tolist(), chain, at_base)
 
 
+def _input(links: RolledLinks, name: str, k: Kind) -> Any:
+    """An input as an algorithm gets it: to be loaded where it is needed."""
+    if k.pieces:
+        return {piece: _input(links, f"{name}:{piece}", of) for piece, of in k.pieces.items()}
+    if k.per == "robot":
+        return k.build([links.graph.input(name, i) for i in range(k.width)])
+    return InputField(links.graph, name, k)
+
+
 def _run(links: RolledLinks, function: Function, given: Mapping[str, str]) -> dict[str, Any]:
     """Run the algorithm on the recorder's links and name its outputs."""
     fields: dict[str, Any] = {}
     for name, kind_name in given.items():
-        k = kind(kind_name)
-        if k.per == "robot":
-            fields[name] = k.build([links.graph.input(name, i) for i in range(k.width)])
-        else:
-            fields[name] = InputField(links.graph, name, k)
+        fields[name] = _input(links, name, kind(kind_name))
     result = function.algorithm(links, *[fields.get(name) for name in function.inputs])
     results = result if isinstance(result, tuple) else (result,)
     takes = [kind(k).take for k in function.outputs.values()]

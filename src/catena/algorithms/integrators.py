@@ -1,0 +1,222 @@
+"""One step in time, on the configuration manifold: integrators, each around any algorithm of forward dynamics.
+
+A step leads from (q, v) to the state a time dt later, under torques that are held during the step. Stages move from q
+along tangent vectors u, as `integrate` does, so that quaternions stay what they are. Where speeds are seen from the
+moving link (planar, spherical and free joints), q(t) = q exp(u(t)) has the rate u̇ = v + ½ [u, v] + 1/12 [u, [u, v]] + …
+(Munthe-Kaas 1998), without which a method of Runge and Kutta would lose its order; elsewhere u̇ = v.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from catena.algorithms.joint_losses import losses_at
+from catena.functions.function import Function
+from catena.scalars import Scalar, is_zero
+from catena.spatial import Dofs, Force
+from catena.sweeps import Field, Links
+
+Accelerations = Callable[..., Field]
+"""`accelerations(links, q, v)`: of the joints at a state, under what acts during the step; with a further argument, a
+time, springs and damping act as they will after that time."""
+
+State = tuple[Field, Field]
+
+
+def semi_implicit(links: Links, accelerations: Accelerations, q: Field, v: Field, dt: Scalar) -> State:
+    """Euler's method with the new speeds in q, of order 1; without losses, energy errors stay bounded for long."""
+    q1, v1 = links.fields("q1 v1")
+    a = accelerations(links, q, v)
+    for k in links.base_to_tip():
+        v1[k] = v[k] + _times(dt, a[k])
+        q1[k] = k.joint_type.integrate(q[k], _times(dt, v1[k]))
+    return q1, v1
+
+
+def midpoint(links: Links, accelerations: Accelerations, q: Field, v: Field, dt: Scalar) -> State:
+    """The explicit midpoint rule, of order 2: a step with the rates found half a step ahead."""
+    q1, v1 = links.fields("q1 v1")
+    qm, vm, _ = _stage(links, q, v, v, accelerations(links, q, v), dt * 0.5)
+    a = accelerations(links, qm, vm)
+    for k in links.base_to_tip():
+        v1[k] = v[k] + _times(dt, a[k])
+        q1[k] = k.joint_type.integrate(q[k], _times(dt, vm[k]))  # the term of [u, v] vanishes in the middle
+    return q1, v1
+
+
+def rk4(links: Links, accelerations: Accelerations, q: Field, v: Field, dt: Scalar) -> State:
+    """The classical method of Runge and Kutta, of order 4, on the manifold: four forward dynamics."""
+    q1, v1 = links.fields("q1 v1")
+    half, sixth = dt * 0.5, dt * (1 / 6)
+    a1 = accelerations(links, q, v)
+    q2, v2, u2 = _stage(links, q, v, v, a1, half)
+    a2 = accelerations(links, q2, v2)
+    q3, v3, u3 = _stage(links, q, v, u2, a2, half)
+    a3 = accelerations(links, q3, v3)
+    q4, v4, u4 = _stage(links, q, v, u3, a3, dt)
+    a4 = accelerations(links, q4, v4)
+    for k in links.base_to_tip():
+        v1[k] = v[k] + _times(sixth, a1[k] + a2[k] + a2[k] + a3[k] + a3[k] + a4[k])
+        u = _times(sixth, v[k] + u2[k] + u2[k] + u3[k] + u3[k] + u4[k])
+        q1[k] = k.joint_type.integrate(q[k], u)
+    return q1, v1
+
+
+def _stage(links: Links, q: Field, v: Field, u_rate: Field, v_rate: Field, dt: Scalar) -> tuple[Field, Field, Field]:
+    """The state that rates lead to from (q, v) in dt, and the rate u̇ of the tangent vector u there."""
+    qs, vs, rate = links.fields("qs vs rate")
+    for k in links.base_to_tip():
+        u = _times(dt, u_rate[k])
+        qs[k] = k.joint_type.integrate(q[k], u)
+        vs[k] = v[k] + _times(dt, v_rate[k])
+        rate[k] = _tangent_rate(k, q[k], u, vs[k])
+    return qs, vs, rate
+
+
+def _tangent_rate(k: Any, q: Dofs, u: Dofs, v: Dofs) -> Dofs:
+    """u̇ at q exp(u) where the joint has speeds v: the first terms of the inverse of the exponential's derivative."""
+    if k.joint_type.flat:
+        return v
+    _, H = k.joint(q)  # of these joints, the axes are the same everywhere
+    first = _bracket(H, u, v)
+    return v + _times(0.5, first) + _times(1 / 12, _bracket(H, u, first))
+
+
+def _bracket(H: Any, x: Dofs, y: Dofs) -> Dofs:
+    """[x, y] of two motions of a joint, along its axes, which are unit vectors."""
+    return H @ Force.of((H.T @ x).cross(H.T @ y).components)  # type: ignore[no-any-return]
+
+
+def _times(factor: Scalar, x: Dofs) -> Dofs:
+    return Dofs([factor * a for a in x])
+
+
+def linearly_implicit(links: Links, accelerations: Accelerations, q: Field, v: Field, dt: Scalar) -> State:
+    """Semi-implicit Euler with springs and damping taken at the end of the step, of order 1: stable however stiff.
+
+    A spring k and a damper d act on q + h v₁ and on v₁ = v + h a. What a adds to their torques, −(h²k + h d) a, is
+    diagonal in joint coordinates: it goes to the armature, and all costs as much as forward dynamics.
+    """
+    return semi_implicit(links, lambda links, q, v: accelerations(links, q, v, dt), q, v, dt)
+
+
+@dataclass(frozen=True)
+class _Acting:
+    """The torques that are left for the dynamics at (q, v), at each link: tau less losses and springs.
+
+    Springs are taken where speeds lead within a time `ahead`.
+    """
+
+    tau: Field
+    q: Field
+    v: Field
+    losses: bool
+    springs: bool
+    ahead: Scalar
+
+    def __getitem__(self, k: Any) -> Dofs:
+        torques: Dofs = self.tau[k]
+        if self.losses:
+            torques = torques - losses_at(k, self.v[k])
+        if self.springs and not _slack(k):
+            stretch = k.joint_type.difference(Dofs(k.joint_type.neutral().tolist()), self.q[k]) - k.rest
+            torques = torques - k.stiffness * (stretch + _times(self.ahead, self.v[k]))
+        return torques
+
+
+def _slack(k: Any) -> bool:
+    return all(is_zero(x) for x in k.stiffness)
+
+
+class _Stiffened:
+    """Links whose joints resist accelerations as springs and dampers do within a step."""
+
+    def __init__(self, links: Links, dt: Scalar, losses: bool, springs: bool) -> None:
+        self._links, self._dt, self._losses, self._springs = links, dt, losses, springs
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._links, name)
+
+    def base_to_tip(self) -> Iterator[Any]:
+        """Every link after its parent."""
+        return map(self._stiffened, self._links.base_to_tip())
+
+    def tip_to_base(self) -> Iterator[Any]:
+        """Every link before its parent."""
+        return map(self._stiffened, self._links.tip_to_base())
+
+    def _stiffened(self, k: Any) -> _StiffenedLink:
+        armature = k.armature
+        if self._losses:
+            armature = armature + _times(self._dt, k.damping)
+        if self._springs and not _slack(k):
+            armature = armature + _times(self._dt * self._dt, k.stiffness)
+        return _StiffenedLink(k, armature)
+
+
+class _StiffenedLink:
+    """A link with another armature in the mass matrix; its rotors' bias is as before."""
+
+    def __init__(self, link: Any, armature: Dofs) -> None:
+        self._link, self.armature = link, armature
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._link, name)
+
+
+INTEGRATORS: Mapping[str, Callable[..., State]] = {
+    "semi_implicit": semi_implicit,
+    "midpoint": midpoint,
+    "rk4": rk4,
+    "linearly_implicit": linearly_implicit,
+}
+"""Steps by name."""
+
+
+def rates_function(dynamics: Function, joint_losses: bool = False, springs: bool = True) -> Function:
+    """The right-hand side of the equations of motion: how fast coordinates q and speeds v change."""
+
+    def algorithm(links: Links, q: Field, v: Field, tau: Field, f_ext: Field | None = None) -> State:
+        (rates,) = links.fields("rates")
+        for k in links.base_to_tip():
+            rates[k] = k.joint_type.rates(q[k], v[k])
+        acting = _Acting(tau, q, v, joint_losses, springs, 0)
+        return rates, dynamics.algorithm(links, q, v, acting, f_ext)
+
+    inputs = {"q": "q", "v": "v", "tau": "v", "f_ext": "force"}
+    name = "/".join(["rates", dynamics.name, *_words(joint_losses, springs)])
+    return replace(dynamics, name=name, algorithm=algorithm, inputs=inputs, outputs={"q": "q", "v": "v"})
+
+
+def _words(joint_losses: bool, springs: bool) -> list[str]:
+    return [*(["losses"] if joint_losses else []), *(["springs"] if springs else [])]
+
+
+def step_function(integrator: str, dynamics: Function, joint_losses: bool = False, springs: bool = True) -> Function:
+    """One step as a function: from (q, v), torques tau, a step dt and perhaps wrenches to the state (q, v) after it.
+
+    `dynamics` is any function of forward dynamics, without losses: those, and springs, are taken into account here.
+    """
+    advance = INTEGRATORS[integrator]
+
+    def algorithm(links: Links, q: Field, v: Field, tau: Field, dt: Scalar, f_ext: Field | None = None) -> State:
+        def accelerations(links: Links, q: Field, v: Field, ahead: Scalar = 0) -> Field:
+            acting = _Acting(tau, q, v, joint_losses, springs, ahead)
+            swept = links if is_zero(ahead) else _Stiffened(links, ahead, joint_losses, springs)
+            return dynamics.algorithm(swept, q, v, acting, f_ext)  # type: ignore[no-any-return]
+
+        return advance(links, accelerations, q, v, dt)
+
+    return Function(
+        "/".join(["step", integrator, dynamics.name, *_words(joint_losses, springs)]),
+        algorithm,
+        inputs={"q": "q", "v": "v", "tau": "v", "dt": "robot", "f_ext": "force"},
+        outputs={"q": "q", "v": "v"},
+        optional=("f_ext",),
+        positive=("dt",),
+        regroup=dynamics.regroup,
+        choose=dynamics.choose,
+        cut=dynamics.cut,
+    )

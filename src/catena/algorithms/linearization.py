@@ -1,0 +1,216 @@
+"""The equations of motion, or one step of an integrator, linearised: x' = A x + B u for small x and u.
+
+x is a small change (δq, δv) of the state, δq in the tangent space that `integrate` and `difference` use, and u a small
+change of the torques. While a state moves, the tangent space of a joint whose speeds are seen from its child (planar,
+spherical, free) turns with it: two states with the same speeds v drift apart by δq' = −ad(v) δq. So with
+derivatives of forward dynamics,
+
+    δq' = −ad(v) δq + δv,    δv' = ∂FD/∂q δq + ∂FD/∂v δv + ∂FD/∂τ u
+
+An integrator's step is a function of a :class:`System` and of values that carry their slopes along, so each step is
+written once, as in a textbook, and the chain rule is the business of the system. It runs on single expressions
+(:class:`_Expressions`) and, for long chains, on arrays (:class:`_Arrays`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, Protocol
+
+import numpy as np
+
+from catena.algorithms.configurations import DRIFTS, INTEGRATE, INTEGRATE_SLOPES, drift, integrate_slope
+from catena.algorithms.forward_dynamics import FD3
+from catena.algorithms.forward_dynamics_derivatives import FORWARD_DYNAMICS_DERIVATIVES, accelerations_and_derivatives
+from catena.algorithms.joint_losses import with_joint_losses
+from catena.functions.function import Function
+from catena.functions.recipes import Ask, columns
+from catena.model.joints import JointType
+from catena.scalars import Scalar
+from catena.spatial import Dofs
+from catena.sweeps import Field
+
+
+@dataclass(slots=True)
+class Sloped:
+    """Numbers (..., n) and their slopes (..., nv, m) by m others; n is nq for a configuration, otherwise nv."""
+
+    value: Any
+    slopes: Any
+
+    def __add__(self, o: Sloped) -> Sloped:
+        return Sloped(self.value + o.value, self.slopes + o.slopes)
+
+    def __mul__(self, s: Scalar) -> Sloped:
+        factor = np.asarray(s)
+        return Sloped(self.value * factor[..., None], self.slopes * factor[..., None, None])
+
+
+class System(Protocol):
+    """What the step of an integrator needs of a mechanism."""
+
+    def acceleration(self, q: Sloped, v: Sloped, tau: Sloped) -> Sloped:
+        """Forward dynamics."""
+
+    def moved(self, q: Sloped, dv: Sloped) -> Sloped:
+        """`integrate(q, dv)`."""
+
+
+Step = Callable[[System, Sloped, Sloped, Sloped, Any], tuple[Sloped, Sloped]]
+"""From q, v and tau, held for the time dt, to q and v after it."""
+
+
+def semi_implicit(system: System, q: Sloped, v: Sloped, tau: Sloped, dt: Any) -> tuple[Sloped, Sloped]:
+    """Symplectic Euler: v⁺ = v + dt FD(q, v, τ), q⁺ = integrate(q, dt v⁺)."""
+    v = v + system.acceleration(q, v, tau) * dt
+    return system.moved(q, v * dt), v
+
+
+def explicit(system: System, q: Sloped, v: Sloped, tau: Sloped, dt: Any) -> tuple[Sloped, Sloped]:
+    """Euler: v⁺ = v + dt FD(q, v, τ), q⁺ = integrate(q, dt v)."""
+    return system.moved(q, v * dt), v + system.acceleration(q, v, tau) * dt
+
+
+def midpoint(system: System, q: Sloped, v: Sloped, tau: Sloped, dt: Any) -> tuple[Sloped, Sloped]:
+    """The explicit midpoint rule: half a step by Euler, then a whole one with speeds and accelerations from there."""
+    half = dt * 0.5
+    q_half, v_half = explicit(system, q, v, tau, half)
+    return system.moved(q, v_half * dt), v + system.acceleration(q_half, v_half, tau) * dt
+
+
+STEPS: Mapping[str, Step] = {"semi_implicit": semi_implicit, "explicit": explicit, "midpoint": midpoint}
+"""The integrators whose steps can be linearised, by name."""
+
+
+@dataclass(slots=True)
+class _Expressions:
+    """A mechanism whose numbers are scalars of any kind, in arrays of objects."""
+
+    links: Any
+    f_ext: Field | None
+    losses: bool
+
+    def acceleration(self, q: Sloped, v: Sloped, tau: Sloped) -> Sloped:
+        """Forward dynamics, and the chain rule with its derivatives."""
+        at, speeds, torques = (self.links.coordinates(x.value, y) for x, y in ((q, "q"), (v, "v"), (tau, "v")))
+        vdot, derivatives = accelerations_and_derivatives(self.links, at, speeds, torques, self.f_ext, self.losses)
+        dq, dv, dtau = (np.array(matrix, dtype=object) for matrix in derivatives)
+        slopes = dq @ q.slopes + dv @ v.slopes + dtau @ tau.slopes
+        return Sloped(_gathered(self.links, vdot), slopes)
+
+    def moved(self, q: Sloped, dv: Sloped) -> Sloped:
+        """The configuration reached, and the chain rule joint by joint."""
+        at, by = self.links.coordinates(q.value, "q"), self.links.coordinates(dv.value, "v")
+        (reached,), slopes = self.links.fields("reached"), q.slopes + dv.slopes
+        for k in self.links:
+            reached[k], own = k.joint_type.integrate(at[k], by[k]), slice(k.v_start, k.v_start + k.joint_type.nv)
+            if not k.joint_type.flat:
+                by_q, by_dv = _integrate_blocks(k.joint_type, by[k])
+                slopes[own] = by_q @ q.slopes[own] + by_dv @ dv.slopes[own]
+        return Sloped(_gathered(self.links, reached), slopes)
+
+
+@dataclass(slots=True)
+class _Arrays:
+    """A mechanism whose numbers are arrays over samples, asked by rolled kernels."""
+
+    ask: Ask
+    f_ext: tuple[Any, ...]
+    losses: bool
+
+    def acceleration(self, q: Sloped, v: Sloped, tau: Sloped) -> Sloped:
+        """Forward dynamics, and the chain rule with its derivatives."""
+        given = q.value, v.value, tau.value, *self.f_ext
+        dq, dv, dtau = self.ask(FORWARD_DYNAMICS_DERIVATIVES[self.losses], *given)
+        a = self.ask(with_joint_losses(FD3) if self.losses else FD3, *given)
+        return Sloped(a, dq @ q.slopes + dv @ v.slopes + dtau @ tau.slopes)
+
+    def moved(self, q: Sloped, dv: Sloped) -> Sloped:
+        """The configuration reached, and the chain rule column by column."""
+        rates = [np.swapaxes(x, -1, -2) for x in (q.slopes, dv.slopes)]
+        slopes = self.ask(INTEGRATE_SLOPES, dv.value[..., None, :], *rates)
+        return Sloped(self.ask(INTEGRATE, q.value, dv.value), np.swapaxes(slopes, -1, -2))
+
+
+def _integrate_blocks(joint_type: type[JointType], dv: Dofs) -> tuple[Any, Any]:
+    """The derivatives of `integrate` of one joint by its coordinates and by dv, as arrays of objects."""
+    units, rest = np.eye(joint_type.nv, dtype=object).tolist(), Dofs([0] * joint_type.nv)
+    by_q = [list(integrate_slope(joint_type, dv, Dofs(unit), rest)) for unit in units]
+    by_dv = [list(integrate_slope(joint_type, dv, rest, Dofs(unit))) for unit in units]
+    return np.array(by_q, dtype=object).T, np.array(by_dv, dtype=object).T
+
+
+def _gathered(links: Any, field: Field) -> Any:
+    """The numbers of all joints in one array of objects."""
+    numbers = [x for k in links for x in field[k]]
+    found = np.empty(len(numbers), dtype=object)
+    found[:] = numbers
+    return found
+
+
+def _slopes_of(step: Step, system: System, nv: int, q: Any, v: Any, tau: Any, dt: Any) -> tuple[Any, Any]:
+    """A and B: the slopes of what a step reaches by (δq, δv, u), 3 nv columns."""
+    unit = np.eye(3 * nv, dtype=object if q.dtype == object else float)
+    by_q, by_v, by_tau = unit[:nv], unit[nv : 2 * nv], unit[2 * nv :]
+    reached = step(system, Sloped(q, by_q), Sloped(v, by_v), Sloped(tau, by_tau), dt)
+    batch = np.broadcast_shapes(*[x.slopes.shape[:-2] for x in reached])
+    both = np.concatenate([np.broadcast_to(x.slopes, (*batch, nv, 3 * nv)) for x in reached], axis=-2)
+    return both[..., : 2 * nv], both[..., 2 * nv :]
+
+
+def linearized_step(
+    links: Any, q: Field, v: Field, tau: Field, dt: Scalar, f_ext: Field | None = None, *, step: Step, losses: bool
+) -> tuple[Any, Any]:
+    """A and B of one step of an integrator. For unrolled kernels only."""
+    system, state = _Expressions(links, f_ext, losses), (_gathered(links, q), _gathered(links, v))
+    return _slopes_of(step, system, links.nv, *state, _gathered(links, tau), dt)
+
+
+def _rolled_step(ask: Ask, q: Any, v: Any, tau: Any, dt: Any, *f_ext: Any, step: Step, losses: bool) -> tuple[Any, Any]:
+    return _slopes_of(step, _Arrays(ask, f_ext, losses), ask.tree.nv, q, v, tau, dt)
+
+
+def linearized(
+    links: Any, q: Field, v: Field, tau: Field, f_ext: Field | None = None, *, losses: bool
+) -> tuple[Any, Any]:
+    """A and B of the equations of motion. For unrolled kernels only."""
+    _, (dq, dv, dtau) = accelerations_and_derivatives(links, q, v, tau, f_ext, losses)
+    turning = np.zeros((links.nv, links.nv), dtype=object)
+    for k in links:
+        own, size = slice(k.v_start, k.v_start + k.joint_type.nv), k.joint_type.nv
+        for i in range(size):
+            turning[own, k.v_start + i] = list(drift(k.joint_type, v[k], Dofs([int(i == j) for j in range(size)])))
+    return _assembled(turning, *(np.array(matrix, dtype=object) for matrix in (dq, dv, dtau)))
+
+
+def _rolled(ask: Ask, q: Any, v: Any, tau: Any, *f_ext: Any, losses: bool) -> tuple[Any, Any]:
+    derivatives = ask(FORWARD_DYNAMICS_DERIVATIVES[losses], q, v, tau, *f_ext)
+    return _assembled(columns(ask, DRIFTS, ask.tree.nv, v), *derivatives)
+
+
+def _assembled(turning: Any, dq: Any, dv: Any, dtau: Any) -> tuple[Any, Any]:
+    """A and B from their blocks."""
+    one = np.broadcast_to(np.eye(dq.shape[-1], dtype=dq.dtype), dq.shape)
+    A = np.block([[np.broadcast_to(turning, dq.shape), one], [dq, dv]])
+    return A, np.concatenate([np.zeros_like(dtau), dtau], axis=-2)
+
+
+_OUTPUTS = {"A": "dense:2nv,2nv", "B": "dense:2nv,nv"}
+_FLOW = {"q": "q", "v": "v", "tau": "v", "f_ext": "force"}
+_STEP = {"q": "q", "v": "v", "tau": "v", "dt": "robot", "f_ext": "force"}
+
+
+def _function(integrator: str | None, losses: bool) -> Function:
+    name = "/".join(["linearize", *([integrator] if integrator else []), *(["joint_losses"] if losses else [])])
+    if integrator is None:
+        algorithm, recipe = partial(linearized, losses=losses), partial(_rolled, losses=losses)
+        return Function(name, algorithm, _FLOW, _OUTPUTS, optional=("f_ext",), recipe=recipe)
+    options: Any = {"step": STEPS[integrator], "losses": losses}
+    algorithm, recipe = partial(linearized_step, **options), partial(_rolled_step, **options)
+    return Function(name, algorithm, _STEP, _OUTPUTS, optional=("f_ext",), recipe=recipe)
+
+
+LINEARIZE = {(name, losses): _function(name, losses) for name in (None, *STEPS) for losses in (False, True)}
+"""By the name of an integrator, or None for the equations of motion, and by whether there are joint losses."""

@@ -1,0 +1,82 @@
+"""Dynamics of robots whose inertias, joint losses, rotors and gravity are inputs: any function, without its model's."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from catena.errors import UnsupportedError
+from catena.functions.function import Function, by_recipe, kind
+from catena.functions.recipes import Ask
+from catena.sweeps import Links
+
+FACTORS = frozenset(("G", "D", "A", "A_inv"))
+"""Inputs that are factors of a mass matrix: a function that starts from these needs no inertias."""
+
+
+def with_parameters(function: Function) -> Function:
+    """The same function with one more input, "parameters", in place of what the model says.
+
+    The input is a row of numbers (:data:`catena.functions.function.PARAMETERS`); links take theirs from it before the
+    algorithm runs, which is not changed. Nothing is regrouped: which inertias may be moved between links without losing
+    digits depends on the numbers.
+    """
+    if function.cut:
+        raise UnsupportedError(
+            f"{function.question} by Fixman's partition depends on which links of the model have an inverse inertia; "
+            "for parameters= use another method, such as 'innovations'"
+        )
+
+    def algorithm(links: Links, *given: Any) -> Any:
+        *state, parameters = given
+        links.adopt(parameters)
+        return function.algorithm(links, *state)
+
+    def recipe(ask: Ask, *given: Any) -> Any:
+        *state, parameters = given
+        assert function.recipe is not None
+        return function.recipe(_Adopting(ask, parameters, _leading(function, state)), *state)
+
+    return replace(
+        function,
+        name=f"{function.name}/parameters",
+        algorithm=by_recipe if function.algorithm is by_recipe else algorithm,
+        inputs={**function.inputs, "parameters": "parameters"},
+        regroup=False,
+        recipe=None if function.recipe is None else recipe,
+    )
+
+
+def _leading(function: Function, arrays: Any) -> int:
+    """How many leading dimensions the first array of a call has."""
+    name = next(iter(function.inputs.values()))
+    return int(np.ndim(arrays[0])) - len(kind(name).full_shape(1, 1, 1))
+
+
+@dataclass(frozen=True)
+class _Adopting:
+    """What a recipe asks with: other functions, with the parameters of the call.
+
+    Where a recipe gives its arrays one more dimension, as for the columns of a matrix, the parameters get it too.
+    """
+
+    ask: Ask
+    parameters: Any
+    leading: int
+
+    @property
+    def tree(self) -> Any:
+        return self.ask.tree
+
+    @property
+    def dtype(self) -> Any:
+        return self.ask.dtype
+
+    def __call__(self, function: Function, *arrays: Any) -> Any:
+        if FACTORS & set(function.inputs):
+            return self.ask(function, *arrays)
+        more = _leading(function, arrays) - self.leading
+        row = self.parameters.reshape(*self.parameters.shape[:-1], *[1] * more, self.parameters.shape[-1])
+        return self.ask(with_parameters(function), *arrays, row)

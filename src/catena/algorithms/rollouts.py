@@ -1,0 +1,111 @@
+"""One turn of a rollout: a step with what goes on around it, torques from a controller, a cost, a watch on speeds.
+
+Controllers and costs are *laws*: algorithms of time and state, with inputs of their own. They are asked once a step, at
+its start, and torques are held until its end.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from catena.functions.function import Function, Repeated
+from catena.scalars import Scalar, absolute, where
+from catena.spatial import Dofs
+from catena.sweeps import Field, Links
+
+
+@dataclass(frozen=True)
+class Law:
+    """What depends on time and state: `algorithm(links, t, q, v, ...)`, then its `inputs`, by name with their kinds.
+
+    A controller gives a field of torques. A cost also gets the torques, after v, and gives a scalar. `name` tells laws
+    apart. Of one that asks for all coordinates at a time (`whole`), no loops over links can be made.
+    """
+
+    name: str
+    algorithm: Callable[..., Any]
+    inputs: Mapping[str, str] = field(default_factory=dict)
+    whole: bool = False
+
+
+def turn(step: Function, control: Law | None = None, cost: Law | None = None, watched: bool = False) -> Repeated:
+    """A step as the turn of a rollout.
+
+    Besides the inputs of the step there are "count", the steps done before, where a law asks for the time; "cost", the
+    sum so far of cost times dt; and with `watched` "bound", the largest speed that is allowed, and "over", how often a
+    speed was above it so far. What the laws take has their own names.
+    """
+    laws = [law for law in (control, cost) if law is not None]
+    inputs = {name: kind for name, kind in step.inputs.items() if control is None or name != "tau"}
+    sums = {"count": bool(laws), "cost": cost is not None, "over": watched}
+    carried = {name: "robot" for name, needed in sums.items() if needed}
+    inputs.update(carried, **{name: kind for law in laws for name, kind in law.inputs.items()})
+    inputs.update({"bound": "robot"} if watched else {})
+
+    def algorithm(links: Links, *given: Any) -> tuple[Any, ...]:
+        at = dict(zip(inputs, given, strict=True))
+        q, v, dt = at["q"], at["v"], at["dt"]
+
+        def asked(law: Law, *more: Any) -> Any:
+            return law.algorithm(links, at["count"] * dt, q, v, *more, *[at[name] for name in law.inputs])
+
+        at["tau"] = at["tau"] if control is None else asked(control)
+        results = [*step.algorithm(links, *[at.get(name) for name in step.inputs])]
+        if laws:
+            results.append(_at_base(links, at["count"] + 1))
+        if cost is not None:
+            results.append(_at_base(links, at["cost"] + dt * asked(cost, at["tau"])))
+        if watched:
+            results.append(_at_base(links, at["over"] + _too_fast(links, results[1], at["bound"])))
+        return tuple(results)
+
+    name = "/".join([step.name, *[f"{law.name}" for law in laws], *(["watched"] if watched else [])])
+    function = replace(
+        step,
+        name=name.replace("step", "rollout", 1),
+        algorithm=algorithm,
+        inputs=inputs,
+        outputs={**step.outputs, **carried},
+        positive=(*step.positive, *(["bound"] if watched else [])),
+    )
+    return Repeated(function, each=() if control else ("tau",), last=tuple(carried))
+
+
+def _nothing(links: Links, t: Scalar, q: Field, v: Field) -> Field:
+    (tau,) = links.fields("tau")
+    for k in links.base_to_tip():
+        tau[k] = Dofs([0] * k.joint_type.nv)
+    return tau
+
+
+NOTHING = Law("nothing", _nothing)
+"""No torques at all."""
+
+
+def torques(control: Law) -> Function:
+    """The torques of a controller at given times and states, as a function of their own."""
+
+    def algorithm(links: Links, q: Field, v: Field, t: Scalar, *given: Any) -> Any:
+        return control.algorithm(links, t, q, v, *given)
+
+    inputs = {"q": "q", "v": "v", "t": "robot", **control.inputs}
+    return Function(f"torques/{control.name}", algorithm, inputs, {"tau": "v"})
+
+
+def _at_base(links: Links, value: Scalar) -> Field:
+    (total,) = links.fields("total")
+    total[links.base] = value
+    return total
+
+
+def _too_fast(links: Links, v: Field, bound: Scalar) -> Scalar:
+    """How many speeds are not within the bound; those that are NaN count."""
+    (over,) = links.fields("over")
+    over[links.base] = 0.0
+    for k in links.base_to_tip():
+        over[k] = sum((where(absolute(x) <= bound, 0.0, 1.0) for x in v[k]), 0.0)
+    for k in links.tip_to_base():
+        over[k.parent] += over[k]
+    return over[links.base]

@@ -1,0 +1,191 @@
+"""Functions of closed chains: those of :mod:`catena.algorithms.closed_chains` for the constraints of one system.
+
+They are answered in float64 whatever is asked for: rows that depend on each other must be told from rounding. Where
+constraints are redundant, or nearly so, the contact system of the compiled function has no good solution. Such
+samples are told by how independent its rows are, and answered again from B = D^−½ U⁻¹ Jᵀ by singular values: with the
+accelerations, which are unique, and forces of least norm.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Sequence
+from functools import partial
+from itertools import accumulate
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from catena.algorithms import closed_chains
+from catena.algorithms.closed_chains import Closed, Closure, Coupled, Held
+from catena.algorithms.forward_dynamics import FD3
+from catena.algorithms.innovations import FACTOR, INVERSE_ROOT, SOLVE
+from catena.functions.closure_recipes import ClosureRecipes, Pair, Terms
+from catena.functions.frames import place_of, transform_of
+from catena.functions.function import Function, by_recipe
+from catena.functions.recipes import Ask
+from catena.model.constraints import AnyConstraint, Coupling
+from catena.model.merge import compose
+from catena.model.tree import Frame
+
+Array = npt.NDArray[Any]
+
+INDEPENDENT = 1e-7
+"""Rows that the others leave less of than this, relative to their size, are left to singular values."""
+
+RANK = 1e-10
+"""Singular values of B below this, relative to the largest, count as zero."""
+
+
+class Closures:
+    """The functions of a system with these constraints; `frame` finds a frame by its name, `joint` a joint's number."""
+
+    def __init__(
+        self,
+        constraints: Sequence[AnyConstraint],
+        frame: Callable[[str], Frame],
+        joint: Callable[[str], int],
+    ) -> None:
+        self.constraints = tuple(constraints)
+        described = [_described(c, frame, joint) for c in constraints]
+        self.closures = [_closure(each) for each in described]
+        self._recipes = ClosureRecipes(described)
+        self.rows = sum(c.holds for c in constraints)
+        text = "\n".join(c.content() for c in constraints)
+        self._digest = hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=12).hexdigest()
+        k, m = f"robot:{self.rows}", f"dense:{len(self.constraints)},6"
+        self.residual = self._function("residual", {"q": "q"}, {"residual": f"dense:{self.rows}"})
+        self.jacobian = self._function("jacobian", {"q": "q"}, {"J": f"dense:{self.rows},nv"})
+        self.rates = self._function("rates", {"q": "q", "v": "v"}, {"rates": f"dense:{self.rows}"})
+        self.bias = self._function("bias", {"q": "q", "v": "v"}, {"bias": f"dense:{self.rows}"})
+        self.forces = self._function("forces", {"q": "q", "lam": k}, {"forces": m})
+        self.white_jacobian = self._function("white_jacobian", {"q": "q"}, {"B": f"dense:nv,{self.rows}"})
+        self._moved: dict[tuple[str, ...], Function] = {}
+        pushed, answer = {"q": "q", "x": "v", "wanted": k}, {"a": "v", "forces": m}
+        self._answer, self._fast_answer = answer, {**answer, "independence": "dense:1"}
+        self._fast_response = self._function("response", pushed, self._fast_answer)
+        self.response = self._composed("response", pushed, self._responses)
+
+    def forward_dynamics(self, given: Sequence[str]) -> Function:
+        """Forward dynamics of calls that give "f_ext" and "gains", or one of them, or none."""
+        more = tuple(name for name in MORE if name in given)
+        if more not in self._moved:
+            inputs = {"q": "q", "v": "v", "tau": "v", **{name: MORE[name] for name in more}}
+            name = "/".join(["forward_dynamics", *more])
+            algorithm, recipe = partial(self._traced, more), partial(self._by_loops, more)
+            fast = self._function(name, inputs, self._fast_answer, algorithm, recipe)
+            self._moved[more] = self._composed(name, inputs, partial(self._dynamics, fast, more))
+        return self._moved[more]
+
+    def _traced(self, more: Sequence[str], links: Any, q: Any, v: Any, tau: Any, *others: Any) -> Any:
+        given = dict(zip(more, others, strict=True))
+        return closed_chains.forward_dynamics(links, q, v, tau, closures=self.closures, **given)
+
+    def _by_loops(self, more: Sequence[str], ask: Ask, *arrays: Array) -> Any:
+        given = dict(zip(more, arrays[3:], strict=True))
+        return self._recipes.forward_dynamics(ask, *arrays[:3], **given)
+
+    def _function(
+        self,
+        name: str,
+        inputs: dict[str, str],
+        outputs: dict[str, str],
+        algorithm: Callable[..., Any] | None = None,
+        recipe: Callable[..., Any] | None = None,
+    ) -> Function:
+        if algorithm is None:
+            algorithm = partial(getattr(closed_chains, name), closures=self.closures)
+        recipe = recipe or getattr(self._recipes, name)
+        return Function(f"{name}/closed/{self._digest}", algorithm, inputs, outputs, recipe=recipe)
+
+    def _composed(self, name: str, inputs: dict[str, str], recipe: Callable[..., Any]) -> Function:
+        return Function(
+            f"{name}/closed chains/{self._digest}", by_recipe, inputs, self._answer, recipe=recipe, double=True
+        )
+
+    def _dynamics(self, fast: Function, more: Sequence[str], ask: Ask, *arrays: Array) -> tuple[Array, Array]:
+        """Accelerations and forces by the compiled function; samples with redundant constraints by singular values."""
+        a, forces, independence = ask(fast, *arrays)
+        poor = ~(independence[..., 0] > INDEPENDENT)
+        if poor.any():
+            q, v, tau, *others = _only(poor, arrays, [1, 1, 1, *[2 if name == "f_ext" else 1 for name in more]])
+            given = dict(zip(more, others, strict=True))
+            push = [given["f_ext"]] if "f_ext" in given else []
+            free = ask(FD3, q, v, tau, *push)
+            wanted = -ask(self.bias, q, v) - _times(ask(self.jacobian, q), free)
+            if "gains" in given:
+                gains = given["gains"]
+                wanted = wanted - gains[..., :1] * ask(self.residual, q) - gains[..., 1:] * ask(self.rates, q, v)
+            a, forces = self._again(ask, q, free, wanted, poor, a, forces)
+        return a, forces
+
+    def _responses(self, ask: Ask, q: Array, x: Array, wanted: Array) -> tuple[Array, Array]:
+        """The same for given generalised forces and rates."""
+        y, forces, independence = ask(self._fast_response, q, x, wanted)
+        poor = ~(independence[..., 0] > INDEPENDENT)
+        if poor.any():
+            q, x, wanted = _only(poor, (q, x, wanted), (1, 1, 1))
+            free = ask(SOLVE, q, *ask(FACTOR, q), x)
+            y, forces = self._again(ask, q, free, wanted - _times(ask(self.jacobian, q), free), poor, y, forces)
+        return y, forces
+
+    def _again(
+        self, ask: Ask, q: Array, free: Array, short: Array, poor: Array, a: Array, forces: Array
+    ) -> tuple[Array, Array]:
+        """Put what is least in the sense of Gauss where `poor`: free + M⁻¹Jᵀλ with J M⁻¹Jᵀ λ = short."""
+        U, s, Vt = np.linalg.svd(finite(ask(self.white_jacobian, q)), full_matrices=False)
+        kept = s > RANK * s[..., :1]
+        reciprocal = np.where(kept, 1.0 / np.where(kept, s, 1.0), 0.0)
+        y = reciprocal * _times(Vt, short)
+        lam = _times(np.swapaxes(Vt, -1, -2), reciprocal * y)
+        a, forces = np.array(a), np.array(forces)
+        a[poor] = free + ask(INVERSE_ROOT, q, *ask(FACTOR, q), _times(U, y))
+        forces[poor] = ask(self.forces, q, lam)
+        return a, forces
+
+
+def finite(matrices: Array) -> Array:
+    """Matrices (..., m, n), zero in place of those that hold anything but numbers: no other suffers from them."""
+    good = np.isfinite(matrices).all(axis=(-1, -2), keepdims=True)
+    return np.where(good, matrices, 0.0)
+
+
+def starts_of(constraints: Sequence[AnyConstraint]) -> list[int]:
+    """The number of the first row of each constraint."""
+    return [0, *accumulate(c.holds for c in constraints)][:-1]
+
+
+MORE = {"f_ext": "force", "gains": "robot:2"}
+"""What forward dynamics may be given besides states and torques."""
+
+
+def _only(poor: Array, arrays: Sequence[Array], ranks: Sequence[int]) -> list[Array]:
+    """The samples where `poor` holds, of arrays whose leading dimensions, before the last `rank`, broadcast to it."""
+    shapes = [poor.shape + x.shape[x.ndim - rank :] for x, rank in zip(arrays, ranks, strict=True)]
+    return [np.broadcast_to(x, shape)[poor] for x, shape in zip(arrays, shapes, strict=True)]
+
+
+def _times(A: Array, x: Array) -> Array:
+    found: Array = (A @ x[..., None])[..., 0]
+    return found
+
+
+def _described(constraint: AnyConstraint, frame: Callable[[str], Frame], joint: Callable[[str], int]) -> Pair | Terms:
+    """A constraint with the numbers of links in place of names."""
+    if isinstance(constraint, Coupling):
+        return {joint(name): coefficients for name, coefficients in constraint.terms.items()}, constraint.offset
+    frames = []
+    for side in constraint.sides:
+        at = frame(side.frame)
+        frames.append(Frame(at.link, *compose((at.rotation, at.position), side[1:])))
+    return constraint, (frames[0], frames[1]), transform_of(*constraint.sides[1][1:])
+
+
+def _closure(described: Pair | Terms) -> Closure:
+    """A constraint as the algorithms take it."""
+    if len(described) == 2:
+        return partial(Coupled, *described)
+    constraint, frames, held = described
+    places = [place_of(frame, "link") for frame in frames]
+    return lambda links, q: Closed(constraint, [Held(place, links, q) for place in places], held)

@@ -1,0 +1,100 @@
+"""New trees from old ones, with other numbers: parameters, joint losses, rotors, limits."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from catena.errors import ModelError, ShapeError
+from catena.model.tree import Tree
+from catena.parameters import inertial as bodies
+from catena.parameters.record import OF_JOINTS, Parameters
+
+if TYPE_CHECKING:
+    from catena.robot import Robot
+
+Array = npt.NDArray[Any]
+
+
+def with_parameters(tree: Tree, record: Parameters) -> Tree:
+    """The tree with the numbers of a record; links whose ten numbers did not change keep theirs to the last bit."""
+    mass, com, inertia = bodies.body(np.array(record.inertial))
+    same = (record.inertial == Parameters.of(tree).inertial).all(axis=-1)
+    fields: dict[str, Any] = {
+        "mass": np.where(same, tree.mass, mass),
+        "com": np.where(same[:, None], tree.com, com),
+        "inertia": np.where(same[:, None, None], tree.inertia, inertia),
+        **{name: np.array(getattr(record, name)) for name in (*OF_JOINTS, "gravity")},
+    }
+    return replace(tree, **fields)
+
+
+def with_joints(robot: Robot, limits: Any = None, **given: Any) -> Tree:
+    """The robot's tree with other numbers of its joints; each is one for all, one for each, or a mapping."""
+    tree = robot.tree
+    fields: dict[str, Any] = {}
+    for name, value in given.items():
+        if value is not None:
+            fields[name] = numbers = _spread(robot, name, value, np.array(getattr(tree, name)), "v_slice")
+            _check(tree, name, numbers)
+    if limits is not None:
+        fields["lower"], fields["upper"] = _limits(robot, limits)
+    return replace(tree, **fields)
+
+
+def _limits(robot: Robot, limits: Any) -> tuple[Array, Array]:
+    """Lower and upper limits of all coordinates, from a pair, or from a mapping of joints to pairs."""
+    lower, upper = np.array(robot.lower), np.array(robot.upper)
+    pairs = limits.items() if isinstance(limits, Mapping) else [(None, limits)]
+    for joint, pair in pairs:
+        try:
+            low, high = pair
+        except (TypeError, ValueError):
+            whose = "" if joint is None else f" of joint {joint!r}"
+            raise ShapeError(f"limits{whose} must be a pair (lower, upper), got {pair!r}") from None
+        lower = _spread(robot, "limits", low if joint is None else {joint: low}, lower, "q_slice")
+        upper = _spread(robot, "limits", high if joint is None else {joint: high}, upper, "q_slice")
+    for i in np.flatnonzero(~(lower <= upper)).tolist():
+        name = _owner(robot.tree.joint_names, robot.tree.q_start, i)
+        raise ModelError(
+            f"joint {name!r}: expected lower limits not above upper ones, found {lower[i]:g} and {upper[i]:g}",
+            joint=name,
+        )
+    return lower, upper
+
+
+def _spread(robot: Robot, name: str, value: Any, known: Array, part: str) -> Array:
+    """One number for each entry of `known`: from a mapping of joints, which leaves the others, or from an array."""
+    if not isinstance(value, Mapping):
+        return np.array(np.broadcast_to(_numbers(name, value, known.shape), known.shape))
+    result: Array = known.copy()
+    for joint, numbers in value.items():
+        place = getattr(robot.joint(joint), part)
+        result[place] = _numbers(f"{name} of joint {robot.joint(joint).name!r}", numbers, result[place].shape)
+    return result
+
+
+def _numbers(name: str, value: Any, shape: tuple[int, ...]) -> Array:
+    try:
+        array = np.asarray(value, dtype=np.float64)
+    except (TypeError, ValueError):
+        array = np.full(1, np.nan)
+    if array.shape not in ((), shape) or np.isnan(array).any():
+        raise ShapeError(f"{name} must be one number or {shape[0]}, got {value!r}")
+    return array
+
+
+def _check(tree: Tree, name: str, numbers: Array) -> None:
+    for i in np.flatnonzero(~((numbers >= 0) & (np.isfinite(numbers) | (name.endswith("limit"))))).tolist():
+        joint = _owner(tree.joint_names, tree.v_start, i)
+        raise ModelError(f"joint {joint!r}: expected {name} of zero or more, found {numbers[i]:g}", joint=joint)
+
+
+def _owner(names: Any, start: Array, i: int) -> str:
+    """The joint that coordinate or speed i belongs to."""
+    found: str = names[int(np.searchsorted(start, i, side="right")) - 1]
+    return found

@@ -1,0 +1,176 @@
+"""The part of System that answers with torques: inverse dynamics of closed chains, and forces that squeeze."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
+
+import numpy as np
+import numpy.typing as npt
+
+from catena.arguments.arrays import Port, Signature
+from catena.arguments.links import JointLike
+from catena.arguments.wrenches import Wrenches
+from catena.errors import CatenaError, ModelError
+from catena.functions.closures import finite, starts_of
+from catena.model.joints import JOINT_TYPES
+from catena.questions.closing import RANK, Closing
+
+if TYPE_CHECKING:
+    from catena.system import System
+
+Array = npt.NDArray[Any]
+
+_CONSISTENT = 1e-7
+"""How far accelerations and torques may be from what the constraints allow, relative to their size."""
+
+
+class ClosedTorques(NamedTuple):
+    """Joint torques (..., nv) and the wrench of each constraint (..., constraints, 6) on its second frame."""
+
+    tau: Array
+    forces: Array
+
+
+class Torques(Closing):
+    """Inverse dynamics with a choice of torques, and the part of forces that only squeezes."""
+
+    __slots__ = ()
+
+    def inverse_dynamics(
+        self,
+        q: npt.ArrayLike,
+        v: npt.ArrayLike,
+        a: npt.ArrayLike,
+        f_ext: Wrenches = None,
+        *,
+        actuated: Iterable[JointLike] | None = None,
+        weights: npt.ArrayLike | None = None,
+    ) -> ClosedTorques:
+        """The joint torques that cause the accelerations a of the closed system: of all that do, the least.
+
+        Args:
+            q: configurations, (..., nq).
+            v: joint velocities, (..., nv).
+            a: joint accelerations, (..., nv), that keep the constraints.
+            f_ext: wrenches on links, as for `forward_dynamics`.
+            actuated: the joints that have motors, by name or number; all but free joints if left out.
+            weights: positive numbers (nv,): Σ weights tau² is least; all 1 if left out.
+
+        Returns:
+            `tau`, (..., nv) in N m or N, zero at joints without motors, and `forces`, (..., constraints, 6) as of
+            `forward_dynamics`: the constraint forces of least norm that go with these torques. Cost: O(k² nv).
+
+        Raises:
+            CatenaError: if the accelerations do not keep the constraints, which names one, or if the actuated joints
+                cannot cause them.
+        """
+        system = cast("System", self)
+        q, v, a = _broadcast(system, q, v, a)
+        needed = np.asarray(system.forest.inverse_dynamics(q, v, a, f_ext))
+        q = np.broadcast_to(q, (*needed.shape[:-1], system.nq))
+        J = np.asarray(self.constraint_jacobian(q))
+        self._check_kept(q, v, a, J)
+        pinv = _pinv(J)
+        moves = np.eye(system.nv) - pinv @ J  # onto the motions that keep the constraints
+        root = 1.0 / np.sqrt(_weights(system, weights))
+        drive = moves * (_motors(system, actuated) * root)
+        wanted = _times(moves, needed)
+        tau = root * _times(_pinv(drive), wanted)
+        tau = np.where(_motors(system, actuated) > 0, tau, 0.0)
+        missing = np.abs(_times(moves, tau) - wanted).max(axis=-1, initial=0.0)
+        if (missing > _CONSISTENT * np.maximum(np.abs(needed).max(axis=-1, initial=0.0), 1.0)).any():
+            raise CatenaError(
+                f"inverse_dynamics: the actuated joints cannot cause these accelerations; {missing.max():.3g} N m or N "
+                "are missing; give other accelerations, or more joints in actuated=…"
+            )
+        lam = _times(np.swapaxes(pinv, -1, -2), needed - tau)
+        forces = system._compiled.kernel(self.closures.forces)(q, lam)
+        return ClosedTorques(np.where(np.isfinite(wanted), tau, np.nan), np.asarray(forces))
+
+    def _check_kept(self, q: Array, v: Array, a: Array, J: Array) -> None:
+        off = np.abs(_times(J, a) + np.asarray(self.constraint_bias(q, v)))
+        a, v = np.abs(a).max(axis=-1, initial=1.0), np.abs(v).max(axis=-1, initial=0.0)
+        size = np.abs(J).max(axis=(-1, -2), initial=1.0) * a + v**2
+        broken = off > _CONSISTENT * size[..., None]
+        if broken.any():
+            system = cast("System", self)
+            worst = np.where(broken, off, 0.0).reshape(-1, off.shape[-1]).max(axis=0)
+            row = int(np.argmax(worst))
+            number = int(np.searchsorted(starts_of(system.constraints), row, side="right")) - 1
+            raise CatenaError(
+                f"inverse_dynamics: the accelerations break the constraint {system.constraints[number].name!r} by "
+                f"{worst[row]:.3g} m/s² or rad/s²; make them of the closed system, as forward_dynamics does"
+            )
+
+    def internal_forces(self, q: npt.ArrayLike, forces: npt.ArrayLike, held: str, *, length: float = 1.0) -> Array:
+        """The part of constraint forces on an object that does not move it, but squeezes it.
+
+        Forces on the object are split in two: what is in the null space of the grasp map, which takes the forces of all
+        constraints to the wrench on the object, and what is orthogonal to that, where the square of a force (N) counts
+        as it is and that of a moment (N m) is divided by that of `length`.
+
+        Args:
+            q: configurations, (..., nq).
+            forces: (..., constraints, 6), as `forward_dynamics` gives them.
+            held: the object, by name.
+            length: in m.
+
+        Returns:
+            (..., constraints, 6): the internal part; zero for constraints that do not touch the object.
+        """
+        system = cast("System", self)
+        link = system.frame(held).link
+        if link < 0 or JOINT_TYPES[system.tree.joint_type[link]].name != "free":
+            raise ModelError(f"internal_forces: expected an object that moves freely, found {held!r}", link=held)
+        q, given = np.asarray(q, dtype=float), np.asarray(forces, dtype=float)
+        dofs = slice(int(system.tree.v_start[link]), int(system.tree.v_start[link + 1]))
+        grasp = np.swapaxes(np.asarray(self.constraint_jacobian(q))[..., dofs], -1, -2)
+        touching = np.repeat([self._touches(c, link) for c in system.constraints], _rows(system))
+        metric = np.concatenate([[length] * c.moments + [1.0] * (c.holds - c.moments) for c in system.constraints])
+        kernel = system._compiled.kernel(self.closures.forces)
+        basis = np.asarray(kernel(q[..., None, :], np.eye(self.closures.rows)))  # (..., k, constraints, 6)
+        basis = basis.reshape(*basis.shape[:-2], -1)
+        lam = _times(_pinv(np.swapaxes(basis, -1, -2)), given.reshape(*given.shape[:-2], -1))
+        scaled, x = grasp * (metric * touching), lam / metric * touching
+        inner = x - _times(_pinv(scaled), _times(scaled, x))
+        return np.asarray(kernel(q, inner * metric))
+
+    def _touches(self, constraint: Any, link: int) -> bool:
+        system = cast("System", self)
+        return any(system.frame(side.frame).link == link for side in getattr(constraint, "sides", ()))
+
+
+def _broadcast(system: System, *arrays: npt.ArrayLike) -> list[Array]:
+    ports = [Port(name, (n,)) for name, n in (("q", system.nq), ("v", system.nv), ("a", system.nv))]
+    return list(Signature("inverse_dynamics", tuple(ports), (), np.dtype(float)).arguments(arrays)[0])
+
+
+def _rows(system: System) -> list[int]:
+    return [constraint.holds for constraint in system.constraints]
+
+
+def _weights(system: System, weights: npt.ArrayLike | None) -> Array:
+    found = np.ones(system.nv) if weights is None else np.asarray(weights, dtype=float)
+    if found.shape != (system.nv,) or not (np.isfinite(found) & (found > 0)).all():
+        raise ModelError(f"weights: expected {system.nv} positive numbers, one for each degree of freedom")
+    return found
+
+
+def _motors(system: System, actuated: Iterable[JointLike] | None) -> Array:
+    """1 at degrees of freedom with motors, 0 at others."""
+    chosen = [j for j in system.joints if j.type != "free"] if actuated is None else list(map(system.joint, actuated))
+    found = np.zeros(system.nv)
+    for joint in chosen:
+        found[joint.v_slice] = 1.0
+    return found
+
+
+def _pinv(A: Array) -> Array:
+    """Pseudo-inverses; those of matrices that hold anything but numbers are zero."""
+    return np.asarray(np.linalg.pinv(finite(A), rcond=RANK))
+
+
+def _times(A: Array, x: Array) -> Array:
+    found: Array = (A @ x[..., None])[..., 0]
+    return found

@@ -1,0 +1,211 @@
+"""The part of System about meeting the constraints: configurations, velocities, impacts, and which are redundant."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
+
+import numpy as np
+import numpy.typing as npt
+
+from catena.arguments.links import JointLike
+from catena.errors import ClosureError, ShapeError
+from catena.functions.closures import starts_of
+from catena.questions.closed_chains import ClosedChains, Impact
+
+if TYPE_CHECKING:
+    from catena.system import System
+
+Array = npt.NDArray[Any]
+
+RANK = 1e-9
+"""Singular values of the constraints' Jacobian below this, relative to the largest, count as zero."""
+
+_FLOOR = 1e-14
+"""The least damping, relative to the mean square of the Jacobian's rows: redundant rows need some."""
+
+
+class Redundancy(NamedTuple):
+    """How constraints depend on each other at one configuration.
+
+    `rank` of the `rows` directions that are held are independent; `freedom` degrees of freedom are left. `groups` names
+    the constraints that share redundant directions: of their forces only some combinations are determined, and if
+    they are not placed exactly, they contradict each other.
+    """
+
+    rank: int
+    rows: int
+    freedom: int
+    groups: tuple[tuple[str, ...], ...]
+
+
+class _Off(NamedTuple):
+    """How far a constraint is off, its name, and the unit."""
+
+    size: float
+    name: str
+    unit: str
+
+
+class Closing(ClosedChains):
+    """Configurations and velocities that meet the constraints, and what there is to say about these."""
+
+    __slots__ = ()
+
+    def close(
+        self,
+        q: npt.ArrayLike,
+        *,
+        fixed: Iterable[JointLike] = (),
+        tolerance: float = 1e-10,
+        steps: int = 100,
+    ) -> Array:
+        """Configurations near q that meet all constraints.
+
+        Newton's method on `closure_residual`, damped where it does not make progress (Levenberg and Marquardt): each
+        step is the shortest in joint space. Limits of joints are not looked at.
+
+        Args:
+            q: guesses, (..., nq).
+            fixed: joints that stay where they are, by name or number.
+            tolerance: how far, in m and rad, the constraints may be off at most.
+            steps: how many steps are made at most.
+
+        Returns:
+            (..., nq).
+
+        Raises:
+            ClosureError: if some samples do not get there; it names the worst constraint and says by how much it is
+                off, and has the nearest configurations.
+        """
+        system = cast("System", self)
+        free = np.ones(system.nv, dtype=bool)
+        for joint in fixed:
+            free[system.joint(joint).v_slice] = False
+        guess = np.array(system.normalize(q), dtype=float)
+        found = guess.reshape(-1, system.nq)
+        error = _newton(system, found, free, tolerance, steps)
+        if not (error <= tolerance).all():
+            raise self._unmet(found.reshape(guess.shape), ~(error <= tolerance), tolerance)
+        return found.reshape(guess.shape)
+
+    def _unmet(self, q: Array, failed: Array, tolerance: float) -> ClosureError:
+        system = cast("System", self)
+        worst = [_Off(0.0, "", "m")]
+        residual = np.asarray(system.closure_residual(q)).reshape(-1, self.closures.rows)[failed]
+        residual = np.where(np.isnan(residual), np.inf, residual)
+        for start, c in zip(starts_of(system.constraints), system.constraints, strict=True):
+            middle, end = start + c.moments, start + c.holds
+            for part, unit in ((residual[:, start:middle], "rad"), (residual[:, middle:end], "m")):
+                worst.append(_Off(float(np.linalg.norm(part, axis=1).max(initial=0.0)), c.name, unit))
+        size, name, unit = max(worst)
+        samples = f"{int(failed.sum())} of {len(failed)} samples" if len(failed) > 1 else "the guess"
+        return ClosureError(
+            f"the loops do not close from {samples}: {name!r} is off by {size:.3g} {unit} where at most "
+            f"{tolerance:.3g} was asked for; give a nearer guess, or check whether it can be met at all",
+            name,
+            size,
+            q,
+            failed.reshape(q.shape[:-1]),
+        )
+
+    def project_velocity(self, q: npt.ArrayLike, v: npt.ArrayLike) -> Array:
+        """The velocities nearest to v, in kinetic energy, that keep the constraints.
+
+        Args:
+            q: configurations, (..., nq).
+            v: joint velocities, (..., nv).
+
+        Returns:
+            (..., nv): v + M⁻¹Jᵀλ with J times that zero.
+        """
+        v = np.asarray(v, dtype=float)
+        change, _ = self.constrained_response(q, np.zeros_like(v), -self.constraint_rates(q, v))
+        found: Array = v + change
+        return found
+
+    def impact(self, q: npt.ArrayLike, v: npt.ArrayLike, impulse: npt.ArrayLike | None = None) -> Impact:
+        """What happens to velocities when constraints take hold, or when a blow hits the closed system.
+
+        Args:
+            q: configurations, (..., nq).
+            v: joint velocities before, (..., nv); they need not keep the constraints.
+            impulse: impulses on the joints, (..., nv), in N m s or N s; none if left out.
+
+        Returns:
+            `change` of the velocities, (..., nv), after which they keep the constraints, and the `impulses` of the
+            constraints, (..., constraints, 6), as `forces` of `forward_dynamics`.
+        """
+        v = np.asarray(v, dtype=float)
+        blow = np.zeros_like(v) if impulse is None else impulse
+        return self.constrained_response(q, blow, -self.constraint_rates(q, v))
+
+    def redundancy(self, q: npt.ArrayLike) -> Redundancy:
+        """Which constraints are redundant at a configuration, and how many degrees of freedom are left.
+
+        Args:
+            q: one configuration, (nq,).
+
+        Returns:
+            `rank`, `rows`, `freedom` and `groups`: see Redundancy. Cost: O(k² nv).
+        """
+        system = cast("System", self)
+        J = np.asarray(system.constraint_jacobian(q), dtype=float)
+        if J.ndim != 2 or not np.isfinite(J).all():
+            raise ShapeError(
+                f"redundancy: q must be one configuration of {system.nq} finite numbers, got shape {np.shape(q)}"
+            )
+        size = np.linalg.norm(J, axis=1, keepdims=True)
+        U, s, _ = np.linalg.svd(J / np.where(size > 0, size, 1.0))
+        rank = int((s > RANK * max(s.max(initial=0.0), 1e-300)).sum())
+        null = U[:, rank:] / np.where(size > 0, size, 1.0)
+        starts = starts_of(system.constraints)
+        shared = [null[start : start + c.holds] for start, c in zip(starts, system.constraints, strict=True)]
+        groups = [tuple(system.constraints[i].name for i in group) for group in _connected(shared)]
+        return Redundancy(rank, len(J), system.nv - rank, tuple(groups))
+
+
+def _newton(system: System, q: Array, free: Array, tolerance: float, steps: int) -> Array:
+    """Close samples (s, nq) in place; how far each is off at the end."""
+    r = np.asarray(system.closure_residual(q))
+    error: Array = np.abs(r).max(axis=1, initial=0.0)
+    damping = np.full(len(q), 1e-3)
+    for _ in range(steps):
+        (busy,) = np.nonzero((error > tolerance) & np.isfinite(error))
+        if not len(busy):
+            break
+        trial = np.asarray(system.integrate(q[busy], _step(system, q[busy], r[busy], free, damping[busy])))
+        new = np.asarray(system.closure_residual(trial))
+        better = np.sum(new**2, axis=1) < np.sum(r[busy] ** 2, axis=1)
+        good = busy[better]
+        q[good], r[good] = trial[better], new[better]
+        error[good] = np.abs(r[good]).max(axis=1, initial=0.0)
+        damping[busy] = np.clip(np.where(better, 0.1, 10.0) * damping[busy], 1e-12, 1e6)
+    return error
+
+
+def _step(system: System, q: Array, r: Array, free: Array, damping: Array) -> Array:
+    """The damped shortest step −Jᵀ (J Jᵀ + μ)⁻¹ r; μ vanishes with the error, so that the end is Newton's."""
+    J = np.asarray(system.constraint_jacobian(q)) * free
+    S = J @ np.swapaxes(J, -1, -2)
+    mean = np.trace(S, axis1=-2, axis2=-1) / max(S.shape[-1], 1)
+    mu = damping * np.sum(r**2, axis=1) + _FLOOR * np.maximum(mean, 1e-300)
+    x: Array = np.linalg.solve(S + mu[:, None, None] * np.eye(S.shape[-1]), r[..., None])
+    return np.asarray(-(np.swapaxes(J, -1, -2) @ x)[..., 0])
+
+
+def _connected(shared: Sequence[Array]) -> list[list[int]]:
+    """Groups of blocks of rows of a null space that are not zero and not orthogonal to each other."""
+    scale = max((float(np.abs(x).max(initial=0.0)) for x in shared), default=0.0)
+    left = [i for i, x in enumerate(shared) if np.abs(x).max(initial=0.0) > 1e-7 * scale]
+    groups = []
+    while left:
+        group, waiting = [], [left.pop(0)]
+        while waiting:
+            i = waiting.pop()
+            group.append(i)
+            near = [j for j in left if np.abs(shared[i] @ shared[j].T).max() > 1e-9 * scale * scale]
+            left = [j for j in left if j not in near]
+            waiting += near
+        groups.append(sorted(group))
+    return groups

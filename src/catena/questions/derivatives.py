@@ -1,0 +1,264 @@
+"""The part of Robot that answers with derivatives of the dynamics."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from catena.algorithms.forward_dynamics_derivatives import FORWARD_DYNAMICS_DERIVATIVES
+from catena.algorithms.inverse_dynamics_derivatives import BIAS_DERIVATIVES, INVERSE_DYNAMICS_DERIVATIVES
+from catena.algorithms.linearization import LINEARIZE, STEPS
+from catena.algorithms.wrench_derivatives import (
+    FORWARD_DYNAMICS_WRENCH_DERIVATIVE,
+    INVERSE_DYNAMICS_WRENCH_DERIVATIVE,
+)
+from catena.arguments.words import one_of, truth
+from catena.arguments.wrenches import Wrenches
+from catena.functions.function import Function
+from catena.functions.question import question
+from catena.model.singular import check_invertible
+from catena.questions.motion_derivatives import MotionDerivatives, StateDerivatives
+
+if TYPE_CHECKING:
+    from catena.robot import Robot
+
+Array = npt.NDArray[Any]
+
+
+class ForwardDynamicsDerivatives(NamedTuple):
+    """The derivatives of joint accelerations by q, v and tau, each (..., nv, nv)."""
+
+    dq: Array
+    dv: Array
+    dtau: Array
+
+
+class InverseDynamicsDerivatives(NamedTuple):
+    """The derivatives of joint torques by q, v and a, each (..., nv, nv)."""
+
+    dq: Array
+    dv: Array
+    da: Array
+
+
+class Linearization(NamedTuple):
+    """The matrices of a linearised system: A (..., 2 nv, 2 nv) and B (..., 2 nv, nv)."""
+
+    A: Array
+    B: Array
+
+
+def _forward_dynamics_derivatives(robot: Robot, given: tuple[str, ...], joint_losses: bool) -> Function:
+    check_invertible(robot.tree)
+    return FORWARD_DYNAMICS_DERIVATIVES[truth("joint_losses", joint_losses)]
+
+
+def _inverse_dynamics_derivatives(robot: Robot, given: tuple[str, ...], joint_losses: bool) -> Function:
+    return INVERSE_DYNAMICS_DERIVATIVES[truth("joint_losses", joint_losses)]
+
+
+def _forward_dynamics_wrench_derivative(robot: Robot, given: tuple[str, ...]) -> Function:
+    check_invertible(robot.tree)
+    return FORWARD_DYNAMICS_WRENCH_DERIVATIVE
+
+
+def _linearize(robot: Robot, given: tuple[str, ...], integrator: str, joint_losses: bool) -> Function:
+    one_of("integrator", integrator, STEPS)
+    check_invertible(robot.tree)
+    return LINEARIZE[integrator if "dt" in given else None, truth("joint_losses", joint_losses)]
+
+
+class Derivatives(MotionDerivatives):
+    """Exact derivatives of forward and inverse dynamics, as matrices.
+
+    Entry i, j is the derivative of number i of the result by number j of the argument. Derivatives by q are those along
+    joint velocities, in the tangent space that `integrate` and `difference` use: the change of a result when q becomes
+    `integrate(q, dv)`, for small dv, is `dq @ dv`. Results are whole matrices: O(n²) memory, also for long chains,
+    whose matrices are made column by column. Arrays, `out`, `dtype` and `kernel` are as in
+    :class:`~catena.questions.dynamics.Dynamics`.
+    """
+
+    __slots__ = ()
+
+    @question(_forward_dynamics_derivatives)
+    def forward_dynamics_derivatives(
+        self,
+        q: npt.ArrayLike,
+        v: npt.ArrayLike,
+        tau: npt.ArrayLike,
+        f_ext: Wrenches = None,
+        *,
+        joint_losses: bool = False,
+        out: tuple[Array, Array, Array] | None = None,
+        dtype: npt.DTypeLike = np.float64,
+        kernel: str | None = None,
+    ) -> ForwardDynamicsDerivatives:
+        """The derivatives of `forward_dynamics` by q, v and tau; the last one is M⁻¹.
+
+        Args:
+            q: configurations, (..., nq).
+            v: joint velocities, (..., nv).
+            tau: joint torques, (..., nv), in N m or N.
+            f_ext: wrenches on links, (..., links, 6) in their frames, moment (N m) before force (N), which go along
+                with their links; or a mapping from links and frames to wrenches (..., 6).
+            joint_losses: whether tau loses what damping and friction take. The slope of friction is zero, at v = 0 too.
+            out: arrays for the results.
+            dtype: float64 or float32.
+            kernel: "unrolled" or "rolled" machine code; chosen by the number of links if left out.
+
+        Returns:
+            `dq`, `dv` and `dtau`, each (..., nv, nv). Cost: O(n d²) for a tree of depth d.
+
+        Raises:
+            SingularError: if a link without inertia makes every mass matrix of the robot singular.
+        """
+
+    @question(_inverse_dynamics_derivatives)
+    def inverse_dynamics_derivatives(
+        self,
+        q: npt.ArrayLike,
+        v: npt.ArrayLike,
+        a: npt.ArrayLike,
+        f_ext: Wrenches = None,
+        *,
+        joint_losses: bool = False,
+        out: tuple[Array, Array, Array] | None = None,
+        dtype: npt.DTypeLike = np.float64,
+        kernel: str | None = None,
+    ) -> InverseDynamicsDerivatives:
+        """The derivatives of `inverse_dynamics` by q, v and a; the last one is M.
+
+        Args:
+            q: configurations, (..., nq).
+            v: joint velocities, (..., nv).
+            a: joint accelerations, (..., nv).
+            f_ext: wrenches on links, (..., links, 6) in their frames, moment (N m) before force (N), which go along
+                with their links; or a mapping from links and frames to wrenches (..., 6).
+            joint_losses: whether the torques also overcome damping and friction. The slope of friction is zero, at
+                v = 0 too.
+            out: arrays for the results.
+            dtype: float64 or float32.
+            kernel: "unrolled" or "rolled" machine code; chosen by the number of links if left out.
+
+        Returns:
+            `dq`, `dv` and `da`, each (..., nv, nv). Cost: O(n d) for a tree of depth d.
+        """
+
+    @question(BIAS_DERIVATIVES)
+    def bias_derivatives(
+        self,
+        q: npt.ArrayLike,
+        v: npt.ArrayLike,
+        f_ext: Wrenches = None,
+        *,
+        out: tuple[Array, Array] | None = None,
+        dtype: npt.DTypeLike = np.float64,
+        kernel: str | None = None,
+    ) -> StateDerivatives:
+        """The derivatives of `bias` by q and v.
+
+        Args:
+            q: configurations, (..., nq).
+            v: joint velocities, (..., nv).
+            f_ext: wrenches on links, (..., links, 6) in their frames, moment (N m) before force (N), which go along
+                with their links; or a mapping from links and frames to wrenches (..., 6).
+            out: arrays for the results.
+            dtype: float64 or float32.
+            kernel: "unrolled" or "rolled" machine code; chosen by the number of links if left out.
+
+        Returns:
+            `dq` and `dv`, each (..., nv, nv). Cost: O(n d) for a tree of depth d.
+        """
+
+    @question(_forward_dynamics_wrench_derivative)
+    def forward_dynamics_wrench_derivative(
+        self,
+        q: npt.ArrayLike,
+        *,
+        out: Array | None = None,
+        dtype: npt.DTypeLike = np.float64,
+        kernel: str | None = None,
+    ) -> Array:
+        """The derivative of `forward_dynamics` by f_ext: M⁻¹ Jᵀ of all links' frames.
+
+        Args:
+            q: configurations, (..., nq).
+            out: an array for the result.
+            dtype: float64 or float32.
+            kernel: "unrolled" or "rolled" machine code; chosen by the number of links if left out.
+
+        Returns:
+            (..., nv, links, 6), by moments before forces, in the links' frames. Cost: O(n²) time and memory.
+
+        Raises:
+            SingularError: if a link without inertia makes every mass matrix of the robot singular.
+        """
+
+    @question(INVERSE_DYNAMICS_WRENCH_DERIVATIVE)
+    def inverse_dynamics_wrench_derivative(
+        self,
+        q: npt.ArrayLike,
+        *,
+        out: Array | None = None,
+        dtype: npt.DTypeLike = np.float64,
+        kernel: str | None = None,
+    ) -> Array:
+        """The derivative of `inverse_dynamics` by f_ext: −Jᵀ of all links' frames.
+
+        Args:
+            q: configurations, (..., nq).
+            out: an array for the result.
+            dtype: float64 or float32.
+            kernel: "unrolled" or "rolled" machine code; chosen by the number of links if left out.
+
+        Returns:
+            (..., nv, links, 6), by moments before forces, in the links' frames. Cost: O(n²) time and memory.
+        """
+
+    @question(_linearize)
+    def linearize(
+        self,
+        q: npt.ArrayLike,
+        v: npt.ArrayLike,
+        tau: npt.ArrayLike,
+        dt: npt.ArrayLike | None = None,
+        integrator: str = "semi_implicit",
+        f_ext: Wrenches = None,
+        *,
+        joint_losses: bool = False,
+        out: tuple[Array, Array] | None = None,
+        dtype: npt.DTypeLike = np.float64,
+        kernel: str | None = None,
+    ) -> Linearization:
+        """The equations of motion, or a time step, linearised at a state: x' = A x + B u for small x and u.
+
+        x = (δq, δv) is a small change of the state, δq in the tangent space, and u a small change of the torques.
+        Without dt, x' is the rate of change of x. Its upper left block is zero but for planar, spherical and free
+        joints, whose tangent space turns as they move: there it is −ad(v). With dt, x' is the change after that time,
+        with torques and wrenches held and a step by
+
+        - "semi_implicit": v⁺ = v + dt a(q, v, tau), q⁺ = integrate(q, dt v⁺);
+        - "explicit": v⁺ = v + dt a(q, v, tau), q⁺ = integrate(q, dt v);
+        - "midpoint": half an explicit step to (q½, v½); v⁺ = v + dt a(q½, v½, tau), q⁺ = integrate(q, dt v½).
+
+        Args:
+            q: configurations, (..., nq).
+            v: joint velocities, (..., nv).
+            tau: joint torques, (..., nv), in N m or N.
+            dt: the time of a step in s, a number or (...,); no step if left out.
+            integrator: "semi_implicit", "explicit" or "midpoint"; it matters only with dt.
+            f_ext: wrenches on links, (..., links, 6) in their frames, moment (N m) before force (N), which go along
+                with their links; or a mapping from links and frames to wrenches (..., 6).
+            joint_losses: whether tau loses what damping and friction take. The slope of friction is zero, at v = 0 too.
+            out: arrays for the results.
+            dtype: float64 or float32.
+            kernel: "unrolled" or "rolled" machine code; chosen by the number of links if left out.
+
+        Returns:
+            `A` (..., 2 nv, 2 nv) and `B` (..., 2 nv, nv). Cost: O(n d²) for a tree of depth d; for "midpoint" O(n³).
+
+        Raises:
+            SingularError: if a link without inertia makes every mass matrix of the robot singular.
+        """

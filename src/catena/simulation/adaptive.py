@@ -1,0 +1,75 @@
+"""Steps as long as a tolerance allows: the method of order 8 of Dormand and Prince, with dense output, by SciPy.
+
+Coordinates are integrated as numbers, quaternions among them: the equations of motion keep their lengths, and what
+rounding adds is taken away when states are kept.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy.integrate import DOP853
+
+from catena.errors import ShapeError, UnsupportedError
+from catena.questions.stepping import rates
+from catena.simulation.rolling import Rollout
+from catena.simulation.simulate import Filled
+
+Array = npt.NDArray[Any]
+
+FINEST = 3e-14
+"""The smallest tolerance: rounding hides smaller errors."""
+
+ROWS = 64
+"""So many rows are handed on at a time."""
+
+
+def adaptive_rows(rollout: Rollout, q: Array, v: Array, tolerance: float) -> Iterator[Filled]:
+    """Fill in rows, of which the first is there, from dense output."""
+    if q.ndim != 2:
+        raise UnsupportedError("simulate: integrator='adaptive' takes one sample, as each has steps of its own")
+    if not isinstance(tolerance, int | float) or not FINEST <= tolerance < 1:
+        raise ShapeError(f"simulate: tolerance must be between {FINEST:g} and 1, got {tolerance!r}")
+    if not (np.isfinite(q[0]).all() and np.isfinite(v[0]).all()):
+        raise ShapeError("simulate: q and v must be finite to start with")
+    robot, times, row = rollout.robot, rollout.times(rollout.rows), 0
+    fine = np.full((), -1)
+    solver = DOP853(
+        _right_hand_side(rollout), times[0], np.concatenate([q[0], v[0]]), times[-1], rtol=tolerance, atol=tolerance
+    )
+    handed = 0
+    while row < rollout.rows:
+        solver.step()
+        if solver.status == "failed":
+            at = int((solver.t - times[0]) / rollout.dt) + 1
+            yield Filled(row, np.array(at), np.array(int(np.argmax(np.abs(solver.y[robot.nq :]))) if robot.nv else -1))
+            return
+        reached = int(np.searchsorted(times, solver.t, side="right")) - 1
+        if reached > row:
+            states = solver.dense_output()(times[row + 1 : reached + 1]).T
+            q[row + 1 : reached + 1] = robot.normalize(states[:, : robot.nq])
+            v[row + 1 : reached + 1] = states[:, robot.nq :]
+            row = reached
+        if row - handed >= ROWS or row == rollout.rows:
+            handed = row
+            yield Filled(row, fine, fine)
+
+
+def _right_hand_side(rollout: Rollout) -> Any:
+    """How fast the state, q and then v, changes."""
+    robot, o = rollout.robot, rollout.options
+    present = () if rollout.f_ext is None else ("f_ext",)
+    function = rates(robot, o.method, o.joint_losses, o.joint_springs)
+    kernel = robot._compiled.kernel(function, present, o.dtype, rollout.shape)
+    wrench = [] if rollout.f_ext is None else [rollout.f_ext]
+    none, nq = np.zeros(robot.nv), robot.nq
+
+    def right_hand_side(t: float, y: Array) -> Array:
+        q, v = y[:nq], y[nq:]
+        tau = none if rollout.control is None else rollout.asked_now(rollout.control, t, q, v)
+        return np.concatenate(kernel(q, v, tau, *wrench))
+
+    return right_hand_side

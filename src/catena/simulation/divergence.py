@@ -1,0 +1,81 @@
+"""Which samples of a rollout diverged, at which step, and in which joint."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from catena.errors import DivergenceWarning, warn
+
+if TYPE_CHECKING:
+    from catena.robot import Robot
+
+Array = npt.NDArray[Any]
+States = Callable[[Array], tuple[Array, Array]]
+"""Of samples, by number, the states after all steps, the start included: (samples, steps + 1, nq) and (…, nv)."""
+
+AT_A_TIME = 2**24
+"""About so many numbers are looked at, at a time."""
+
+
+def healthy(q: Array, v: Array, bound: float | None) -> Array:
+    """Whether states, (..., nq) and (..., nv), are finite and no faster than a bound, (...)."""
+    with np.errstate(invalid="ignore"):
+        slow = np.isfinite(v) if bound is None else np.abs(v) <= bound
+    return np.asarray(slow.all(axis=-1) & np.isfinite(q).all(axis=-1))
+
+
+def located(robot: Robot, diverged: Array, steps: int, states: States, bound: float | None) -> tuple[Array, Array]:
+    """Steps and joints, (...) each, at which samples diverged, of which `diverged` (...) says which they are."""
+    step, joint = np.full(diverged.shape, -1), np.full(diverged.shape, -1)
+    rows = np.flatnonzero(diverged)
+    size = max(1, AT_A_TIME // max(1, (steps + 1) * (robot.nq + robot.nv)))
+    for start in range(0, len(rows), size):
+        some = rows[start : start + size]
+        step.flat[some], joint.flat[some] = _first(robot, *states(some), bound)
+    return step, joint
+
+
+def _first(robot: Robot, q: Array, v: Array, bound: float | None) -> tuple[Array, Array]:
+    """The first step of each of some samples at which it is not healthy, and a joint that is to blame."""
+    step = np.argmin(healthy(q, v, bound), axis=1)
+    rows = np.arange(len(step))
+    return step, culprit(robot, v[rows, np.maximum(step - 1, 0)], q[rows, step], v[rows, step], bound)
+
+
+def culprit(robot: Robot, before: Array, q: Array, v: Array, bound: float | None) -> Array:
+    """A joint that is not healthy in each of the states (..., nq) and (..., nv).
+
+    Where no joint is, because one has spoilt all others in the same step, it is the one that was fastest before.
+    """
+    tree = robot.tree
+    if not tree.n:
+        return np.full(v.shape[:-1], -1)
+    with np.errstate(invalid="ignore"):
+        bad = ~(np.isfinite(v) if bound is None else np.abs(v) <= bound)
+    lame = np.maximum.reduceat(bad, tree.v_start[:-1], axis=-1)
+    lost = np.maximum.reduceat(~np.isfinite(q), tree.q_start[:-1], axis=-1)
+    lame |= lost & ~lame.any(axis=-1, keepdims=True)
+    speed = np.maximum.reduceat(np.where(np.isfinite(before), np.abs(before), -1.0), tree.v_start[:-1], axis=-1)
+    some = lame.any(axis=-1) & ~lame.all(axis=-1)
+    return np.asarray(np.where(some, np.argmax(lame, axis=-1), np.argmax(speed, axis=-1)))
+
+
+def tell(question: str, robot: Robot, step: Array, joint: Array) -> None:
+    """Warn of samples that diverged, if there are any."""
+    diverged = step >= 0
+    if not diverged.any():
+        return
+    first = int(np.flatnonzero(diverged)[0])
+    which = np.unravel_index(first, step.shape)
+    name = robot.tree.joint_names[int(joint.flat[first])]
+    sample = f"the first is sample {tuple(map(int, which))}: " if step.ndim else ""
+    count = f"{int(diverged.sum())} of {step.size} samples" if step.ndim else "the run"
+    warn(
+        f"{question}: {count} diverged; {sample}after step {int(step.flat[first])}, at joint {name!r} "
+        "(see diverged, diverged_step and diverged_joint; a smaller dt may help)",
+        DivergenceWarning,
+    )

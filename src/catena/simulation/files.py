@@ -1,0 +1,141 @@
+"""Runs in files: NumPy's npz without pickled objects, the robot included."""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+import zipfile
+import zlib
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, fields
+from typing import IO, TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from catena.errors import LoadError, ModelError
+from catena.model.parts import Mimic
+from catena.model.readers.meshes import MeshReference
+from catena.model.tree import Frame, Tree
+from catena.simulation.events import Event
+
+if TYPE_CHECKING:
+    from catena.simulation.run import Run
+
+Array = npt.NDArray[Any]
+
+FORMAT = 1
+"""The version of the format: files of others are refused."""
+
+_ARRAYS = ("t", "q", "v", "diverged_step", "diverged_joint", "cost")
+_WORDS = ("integrator", "dt", "how")
+
+
+def write(run: Run, path: str | os.PathLike[str]) -> None:
+    """Write a run: what was at the path before is replaced at once, or not at all."""
+    tree = run.robot.tree
+    arrays = {f.name: getattr(tree, f.name) for f in fields(tree)}
+    notes = {
+        "format": FORMAT,
+        "robot": _as_words(tree),
+        "run": {name: getattr(run, name) for name in _WORDS},
+        "events": [list(event) for event in run.events],
+    }
+    named = {f"robot.{name}": x for name, x in arrays.items() if isinstance(x, np.ndarray)}
+    named |= {f"run.{name}": x for name in _ARRAYS if (x := getattr(run, name)) is not None}
+    named |= {} if run.tau is None else {"run.tau": run.tau}
+    target = os.path.abspath(os.fspath(path))
+    handle, temporary = tempfile.mkstemp(dir=os.path.dirname(target), suffix=".part")
+    try:
+        with os.fdopen(handle, "wb") as file:
+            _save(file, named, notes)
+        os.replace(temporary, target)
+    except BaseException:
+        os.unlink(temporary)
+        raise
+
+
+def _save(file: IO[bytes], arrays: Mapping[str, Array], notes: Any) -> None:
+    words = np.frombuffer(json.dumps(notes).encode(), np.uint8)
+    named: dict[str, Any] = {name: np.asarray(x, order="C") for name, x in arrays.items()}
+    np.savez(file, notes=words, **named)
+
+
+def _as_words(tree: Tree) -> dict[str, Any]:
+    """What of a tree is not an array."""
+    return {
+        "name": tree.name,
+        "link_names": list(tree.link_names),
+        "joint_names": list(tree.joint_names),
+        "base_name": tree.base_name,
+        "base_mass": tree.base_mass,
+        "frames": {
+            n: [f.link, np.asarray(f.rotation).tolist(), np.asarray(f.position).tolist()]
+            for n, f in tree.frames.items()
+        },
+        "mimic": {name: list(rule) for name, rule in tree.mimic.items()},
+        "meshes": {n: [asdict(m) for m in some if isinstance(m, MeshReference)] for n, some in tree.meshes.items()},
+        "warnings": list(tree.warnings),
+    }
+
+
+def read(path: str | os.PathLike[str]) -> tuple[Tree, dict[str, Any]]:
+    """The robot's tree and what `Run` is made of besides it; LoadError for what is not a whole run."""
+    shown = os.fspath(path)
+    try:
+        with open(path, "rb") as file, np.load(file, allow_pickle=False) as found:
+            arrays = {name: found[name] for name in found.files}
+        notes = json.loads(arrays.pop("notes").tobytes().decode())
+    except FileNotFoundError as error:
+        raise LoadError(f"{shown}: there is no such file") from error
+    except (OSError, ValueError, KeyError, EOFError, AttributeError, zipfile.BadZipFile, zlib.error) as error:
+        raise LoadError(
+            f"{shown}: expected a run saved by Catena, found a file that is cut off or something else ({error})"
+        ) from error
+    version = notes.get("format") if isinstance(notes, dict) else None
+    if version != FORMAT:
+        raise LoadError(
+            f"{shown}: expected a run of format {FORMAT}, found {version!r}; load it with the version that saved it"
+        )
+    return _checked(shown, lambda: _tree(arrays, notes["robot"])), _checked(shown, lambda: _run(arrays, notes))
+
+
+def _checked(shown: str, make: Callable[[], Any]) -> Any:
+    try:
+        return make()
+    except (KeyError, TypeError, ValueError, IndexError, AttributeError, ModelError) as error:
+        raise LoadError(
+            f"{shown}: expected a whole run, found one of which parts are missing or wrong ({error})"
+        ) from error
+
+
+def _tree(arrays: Mapping[str, Array], words: Mapping[str, Any]) -> Tree:
+    numbers: dict[str, Any] = {
+        name.removeprefix("robot."): x for name, x in arrays.items() if name.startswith("robot.")
+    }
+    more = dict(words)
+    more["frames"] = {
+        n: Frame(int(k), np.array(R, float), np.array(p, float)) for n, (k, R, p) in words["frames"].items()
+    }
+    more["mimic"] = {name: Mimic(*rule) for name, rule in words["mimic"].items()}
+    more["meshes"] = {name: tuple(_mesh(mesh) for mesh in some) for name, some in words["meshes"].items()}
+    more["warnings"] = tuple(words["warnings"])
+    return Tree(**numbers, **more)
+
+
+def _mesh(words: Mapping[str, Any]) -> MeshReference:
+    def frozen(x: Any) -> Any:
+        return tuple(frozen(y) for y in x) if isinstance(x, list) else x
+
+    return MeshReference(**{name: frozen(x) for name, x in words.items()})
+
+
+def _run(arrays: Mapping[str, Array], notes: Mapping[str, Any]) -> dict[str, Any]:
+    found: dict[str, Any] = {name: arrays.get(f"run.{name}") for name in _ARRAYS}
+    rows, q, v = len(found["t"]), found["q"], found["v"]
+    if q.shape[:-1] != v.shape[:-1] or q.shape[-2] != rows or found["diverged_step"].shape != q.shape[:-2]:
+        raise ValueError(f"t {found['t'].shape}, q {q.shape} and v {v.shape} do not belong together")
+    events = tuple(Event(str(name), float(t), tuple(sample)) for name, t, sample in notes["events"])
+    words = {name: notes["run"][name] for name in _WORDS}
+    return {**found, **words, "events": events, "torques": arrays.get("run.tau")}

@@ -1,0 +1,137 @@
+"""Controllers and costs as they are given, turned into laws that can be compiled where that is possible."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from catena.algorithms.rollouts import Law
+from catena.errors import ShapeError, UnsupportedError
+from catena.simulation.tracing import alone, arity, digest, numbers_of, traced
+from catena.trace.graph import Graph
+
+if TYPE_CHECKING:
+    from catena.model.tree import Tree
+
+Array = npt.NDArray[Any]
+
+
+@dataclass(frozen=True)
+class Controller:
+    """A ready-made controller: a law, and arrays for its inputs. See :mod:`catena.controllers`."""
+
+    law: Law
+    values: Mapping[str, Any] = field(default_factory=dict)
+
+    def __repr__(self) -> str:
+        return f"<controller {self.law.name}>"
+
+
+Control = Controller | Callable[..., Any]
+
+
+@dataclass(frozen=True)
+class Given:
+    """A controller or a cost of a rollout: the law to compile or, if that is not possible, why not."""
+
+    what: str
+    function: Callable[..., Any] | None = None
+    law: Law | None = None
+    values: Mapping[str, Any] = field(default_factory=dict)
+    reason: str = ""
+
+    @property
+    def how(self) -> str:
+        """How it is computed, in words."""
+        return f"{self.what}: compiled" if self.law else f"{self.what}: called from Python at each step, {self.reason}"
+
+    def __call__(self, *arguments: Any) -> Any:
+        """Call the function of the user with as many of the arguments as it takes."""
+        function: Any = self.function
+        return function(*arguments[: arity(function, len(arguments))])
+
+
+def controller(tree: Tree, control: Any, parameters: Array, shape: str) -> Given | None:
+    """A controller as it was given, None for none."""
+    if control is None:
+        return None
+    if isinstance(control, Controller):
+        return Given("control", None, control.law, control.values)
+    return _given(tree, "control", control, parameters, shape, _torques, ("q", "v", "parameters"), (tree.nv,))
+
+
+def running_cost(tree: Tree, cost: Any, parameters: Array, shape: str) -> Given | None:
+    """A cost as it was given, None for none."""
+    if cost is None:
+        return None
+    return _given(tree, "cost", cost, parameters, shape, _number, ("q", "v", "parameters", "tau"), ())
+
+
+def _given(
+    tree: Tree,
+    what: str,
+    function: Any,
+    parameters: Array,
+    shape: str,
+    algorithm: Callable[..., Callable[..., Any]],
+    arrays: tuple[str, ...],
+    result: tuple[int, ...],
+) -> Given:
+    if not callable(function):
+        raise UnsupportedError(
+            f"{what} must be a function of (t, q, v, parameters) or one of catena.controllers, got a "
+            f"{type(function).__name__}"
+        )
+    width = parameters.shape[-1]
+    inputs = {"parameters": f"robot:{width}"} if width else {}
+    values = {"parameters": parameters} if width else {}
+    if shape == "rolled":
+        return Given(what, function, reason="as loops over many links know no whole states")
+    asked = Given(what, function)
+    try:
+        name = f"{what}-{_digest(asked, tree, arrays, width, result)}"
+    except Exception as error:  # whatever the function does with what it does not expect
+        return Given(what, function, reason=f"as it could not be traced ({type(error).__name__}: {error})")
+    return Given(what, function, Law(name, algorithm(asked), inputs, whole=True), values)
+
+
+def _digest(asked: Given, tree: Tree, arrays: tuple[str, ...], width: int, result: tuple[int, ...]) -> str:
+    """Run the function of the user once, on expressions."""
+    graph, sizes = Graph(), {"q": tree.nq, "v": tree.nv, "parameters": width, "tau": tree.nv}
+    leaves = [traced(graph.input(name, i) for i in range(sizes[name])) for name in arrays]
+    return digest(numbers_of(asked(alone(graph.input("t", 0)), *leaves), result, asked.what))
+
+
+def _torques(asked: Given) -> Callable[..., Any]:
+    def algorithm(links: Any, t: Any, q: Any, v: Any, parameters: Any = ()) -> Any:
+        values = asked(alone(t), _flat(links, q), _flat(links, v), traced(parameters))
+        return links.coordinates(numbers_of(values, (links.nv,), "control"), "v")
+
+    return algorithm
+
+
+def _number(asked: Given) -> Callable[..., Any]:
+    def algorithm(links: Any, t: Any, q: Any, v: Any, tau: Any, parameters: Any = ()) -> Any:
+        flat = _flat(links, q), _flat(links, v), traced(parameters), _flat(links, tau)
+        return numbers_of(asked(alone(t), *flat), (), "cost")[0]
+
+    return algorithm
+
+
+def _flat(links: Any, values: Any) -> Any:
+    return traced(x for k in links for x in values[k])
+
+
+def parameter_array(parameters: Any) -> Array:
+    """Parameters as an array (..., count), of no numbers if there are none."""
+    try:
+        array = np.zeros(0) if parameters is None else np.asarray(parameters, float)
+    except (TypeError, ValueError):
+        raise ShapeError(
+            f"parameters must be an array of numbers (..., count), got {type(parameters).__name__}"
+        ) from None
+    return array if array.ndim else array[None]

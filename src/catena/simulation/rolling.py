@@ -1,0 +1,329 @@
+"""How a rollout is computed: by one call of machine code or, where a controller is Python, step by step."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from catena.algorithms.rollouts import NOTHING, torques, turn
+from catena.arguments.arrays import Port, Signature, as_array, check_out
+from catena.arguments.wrenches import wrenches
+from catena.errors import ShapeError, UnsupportedError
+from catena.functions.store import chosen_shape
+from catena.questions.stepping import stepping
+from catena.simulation.divergence import culprit, healthy, located, tell
+from catena.simulation.laws import Given, controller, parameter_array, running_cost
+from catena.simulation.run import Run
+
+if TYPE_CHECKING:
+    from catena.robot import Robot
+
+Array = npt.NDArray[Any]
+
+
+@dataclass(frozen=True)
+class Options:
+    """How steps are made; see :meth:`catena.Robot.step`."""
+
+    integrator: str
+    method: str
+    joint_losses: bool
+    joint_springs: bool
+    dtype: Any
+    kernel: str | None
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What a rollout is asked for; see :meth:`catena.Robot.rollout`. `first` steps were done since t0."""
+
+    q: Any
+    v: Any
+    tau: Any
+    dt: Any
+    steps: int | None
+    control: Any
+    cost: Any
+    parameters: Any
+    f_ext: Any
+    every: int
+    bound: float | None
+    t0: float = 0.0
+    first: int = 0
+
+
+def rolled_out(robot: Robot, asked: Asked, options: Options, out: Any) -> Run:
+    """The rollout, with samples that diverged flagged and warned of."""
+    run = run_of(Rollout(robot, asked, options), out)
+    tell("rollout", robot, run.diverged_step, run.diverged_joint)
+    return run
+
+
+def run_of(rollout: Rollout, out: Any = None) -> Run:
+    """A rollout, computed; its first steps were perhaps done before."""
+    robot, options = rollout.robot, rollout.options
+    results = rollout.results(out)
+    step, joint = rollout.divergence(*results)
+    q, v, cost, _ = results
+    t = rollout.times(rollout.rows)
+    return Run(
+        robot, t, q, v, step, joint, cost, options.integrator, rollout.dt, rollout.how, (), rollout.torques(t, q, v)
+    )
+
+
+Results = tuple[Array, Array, Array | None, Array | None]
+"""States that are kept, q and v; the cost of each sample; how often its speeds were above the bound."""
+
+
+class Rollout:
+    """A rollout: checked, prepared, and computed in either way."""
+
+    def __init__(self, robot: Robot, asked: Asked, options: Options) -> None:
+        self.robot, self.asked, self.options = robot, asked, options
+        self.dt = _positive("dt", asked.dt)
+        self.first = asked.first + _whole(asked.t0, self.dt)
+        self.bound = None if asked.bound is None else _positive("bound", asked.bound)
+        self.step = stepping(robot, options.integrator, options.method, options.joint_losses, options.joint_springs)
+        self.shape = chosen_shape(robot.tree, self.step, options.kernel)
+        self.parameters = parameter_array(asked.parameters)
+        self.control = controller(robot.tree, asked.control, self.parameters, self.shape)
+        self.cost = running_cost(robot.tree, asked.cost, self.parameters, self.shape)
+        self.tau, self.steps = self._steps()
+        self.rows = _rows(self.steps, asked.every)
+        self.f_ext = None if asked.f_ext is None else wrenches(robot, asked.f_ext, "rollout")
+        self._noted: tuple[Array, Array] | None = None  # steps and joints that diverged, where they were seen at once
+
+    def _steps(self) -> tuple[Any, int]:
+        """The torques that were given and the number of steps."""
+        tau, steps, nv = self.asked.tau, self.asked.steps, self.robot.nv
+        if tau is not None and self.control is not None:
+            raise UnsupportedError("rollout: give tau or control, not both; a controller can add torques of its own")
+        if steps is not None and (not isinstance(steps, int | np.integer) or isinstance(steps, bool) or steps < 0):
+            raise ShapeError(f"rollout: steps must be a whole number, zero or more, got {steps!r}")
+        if tau is None:
+            if steps is None:
+                raise ShapeError("rollout: without tau, say how many steps: steps=100")
+            return None, int(steps)
+        given = as_array(tau, Port("tau", (nv,)), "rollout")
+        if given.ndim < 2:
+            raise ShapeError(f"rollout: tau must have shape (..., steps, {nv}), got {given.shape}")
+        if steps is not None and steps != given.shape[-2]:
+            raise ShapeError(
+                f"rollout: tau has {given.shape[-2]} steps (its shape is {given.shape}), steps says {steps}"
+            )
+        return given, given.shape[-2]
+
+    def times(self, rows: int) -> Array:
+        """The times of the start and of so many rows that follow, in s."""
+        return np.asarray((self.first + np.arange(rows + 1) * self.asked.every) * self.dt)
+
+    @property
+    def free(self) -> bool:
+        """Whether there are no torques at all."""
+        return self.tau is None and self.control is None
+
+    @property
+    def laws(self) -> list[Given]:
+        """What was given besides torques."""
+        return [law for law in (self.control, self.cost) if law is not None]
+
+    @property
+    def compiled(self) -> bool:
+        """Whether all is machine code."""
+        return all(given.law is not None for given in self.laws)
+
+    @property
+    def how(self) -> str:
+        """How control and cost are computed, in words."""
+        return "; ".join(given.how for given in self.laws)
+
+    def results(self, out: Any) -> Results:
+        """All samples, with the states that are to be kept."""
+        return self._in_one_call(self.rows, self.asked.every, out) if self.compiled else self._step_by_step(out)
+
+    def _in_one_call(self, rows: int, between: int, out: Any = None, chosen: Array | None = None) -> Results:
+        """The rollout, or that of some samples `chosen` by number."""
+        control, cost = (None if given is None else given.law for given in (self.control, self.cost))
+        repeated = turn(self.step, NOTHING if self.free else control, cost, self.bound is not None)
+        present = () if self.f_ext is None else ("f_ext",)
+        made = self.robot._compiled.repeated(repeated, present, self.options.dtype, self.shape)
+        kernel = made(rows, between)
+        values = {
+            "q": self.asked.q,
+            "v": self.asked.v,
+            "tau": self.tau,
+            "dt": self.dt,
+            "f_ext": self.f_ext,
+            "count": float(self.first),
+            "cost": 0.0,
+            "over": 0.0,
+            "bound": self.bound,
+            **{name: value for given in self.laws for name, value in self.values(given).items()},
+        }
+        given, batch = kernel.signature.arguments([values[port.name] for port in kernel.inputs])
+        if chosen is not None:
+            given = [
+                np.broadcast_to(a, batch + p.shape).reshape(-1, *p.shape)[chosen]
+                for a, p in zip(given, kernel.inputs, strict=True)
+            ]
+            batch = (len(chosen),)
+        more = len(kernel.outputs) - 2
+        wanted = kernel.signature.wanted(None if out is None else (*_pair(out), *[None] * more), batch)
+        found = kernel.compute(given, wanted, batch, keep=True)
+        by_name = dict(zip([port.name for port in kernel.outputs], found, strict=True))
+        q, v = (by_name["q"], by_name["v"]) if out is None else out
+        return q, v, by_name.get("cost"), by_name.get("over")
+
+    def divergence(self, q: Array, v: Array, cost: Array | None, over: Array | None) -> tuple[Array, Array]:
+        """Steps and joints at which samples diverged.
+
+        What is not finite stays so: the end tells. When it began is looked for in the states, which are computed again
+        if not all were kept.
+        """
+        if self._noted is not None:
+            return self._noted
+        start = healthy(q[..., 0, :], v[..., 0, :], self.bound)
+        diverged = ~(start & healthy(q[..., -1, :], v[..., -1, :], None))
+        if over is not None:
+            diverged |= over > 0
+
+        def states(some: Array) -> tuple[Array, Array]:
+            if self.asked.every == 1:
+                return tuple(x.reshape(-1, *x.shape[-2:])[some] for x in (q, v))  # type: ignore[return-value]
+            return self._in_one_call(self.steps, 1, None, some)[:2]
+
+        return located(self.robot, diverged, self.steps, states, self.bound)
+
+    def values(self, given: Given) -> dict[str, Any]:
+        """The arrays of a law; one number stands for one of each degree of freedom."""
+        law: Any = given.law
+        alone = {name for name, kind in law.inputs.items() if kind == "v" and not np.ndim(given.values[name])}
+        nv = self.robot.nv
+        return {name: np.broadcast_to(x, nv) if name in alone else x for name, x in given.values.items()}
+
+    def torques(self, t: Array, q: Array, v: Array) -> Any:
+        """The torques of the steps after the states that were kept, or how to find them."""
+        if self.control is None:
+            return None if self.tau is None else self.tau[..., :: self.asked.every, :]
+        given, before = self.control, (q[..., :-1, :], v[..., :-1, :])
+
+        def found() -> Array:
+            if given.law is None:
+                rows = [self._asked_of(given, t[i], q[..., i, :], v[..., i, :]) for i in range(len(t) - 1)]
+                return np.stack(rows, axis=-2)
+            kernel = self.robot._compiled.kernel(torques(given.law), (), self.options.dtype, self.shape)
+            values = [np.expand_dims(np.asarray(value), -2) for value in self.values(given).values()]
+            result: Array = kernel(*before, t[:-1], *values)
+            return result
+
+        return found
+
+    def _asked_of(self, given: Given, t: float, q: Array, v: Array, *more: Any) -> Array:
+        """What a function of the user's gives for all samples at a time."""
+        width = () if given is self.cost else (self.robot.nv,)
+        result = np.asarray(given(float(t), q, v, self.parameters, *more))
+        try:
+            return np.broadcast_to(result, (*q.shape[:-1], *width))
+        except ValueError:
+            expected = f"({', '.join(['...', *map(str, width)])})"
+            raise ShapeError(
+                f"rollout: {given.what} must give {expected}, here {(*q.shape[:-1], *width)}, got {result.shape}"
+            ) from None
+
+    def _step_by_step(self, out: Any) -> Results:
+        """The same with a loop in Python, for what cannot be compiled."""
+        robot, every, dtype = self.robot, self.asked.every, np.dtype(self.options.dtype)
+        tau = np.zeros((self.steps, robot.nv)) if self.tau is None else self.tau
+        ports = Port("q", (robot.nq,)), Port("v", (robot.nv,)), Port("tau", tau.shape[-2:])
+        signature = Signature("rollout", (*ports, Port("parameters", self.parameters.shape[-1:])), (), dtype)
+        given, batch = signature.arguments([self.asked.q, self.asked.v, tau, self.parameters])
+        q, v = (np.broadcast_to(x, batch + p.shape).astype(dtype) for x, p in zip(given[:2], ports[:2], strict=True))
+        kept = self._kept(batch, dtype, out)
+        kept[0][..., 0, :], kept[1][..., 0, :] = q, v
+        cost, good = np.zeros(batch), healthy(q, v, self.bound)
+        step, joint = np.where(good, -1, 0), np.where(good, -1, culprit(robot, v, q, v, self.bound))
+        for i in range(self.steps):
+            before = v
+            q, v, rate = self._one_step(q, v, given[2], i)
+            cost += rate * self.dt
+            new = (step < 0) & ~healthy(q, v, self.bound)
+            step = np.where(new, i + 1, step)
+            joint = np.where(new, culprit(robot, before, q, v, self.bound), joint)
+            if (i + 1) % every == 0:
+                kept[0][..., (i + 1) // every, :], kept[1][..., (i + 1) // every, :] = q, v
+        self._noted = step, joint
+        return kept[0], kept[1], None if self.cost is None else cost, None
+
+    def _kept(self, batch: tuple[int, ...], dtype: np.dtype[Any], out: Any) -> tuple[Array, Array]:
+        """Arrays for the states that are kept, new ones or those that were given."""
+        ports = [Port(n, (self.rows + 1, size)) for n, size in (("q", self.robot.nq), ("v", self.robot.nv))]
+        if out is None:
+            return np.empty(batch + ports[0].shape, dtype), np.empty(batch + ports[1].shape, dtype)
+        q, v = (
+            check_out(x, p, batch, dtype, f"rollout: out for {p.name}") for x, p in zip(_pair(out), ports, strict=True)
+        )
+        return q, v
+
+    def _one_step(self, q: Array, v: Array, tau: Array, i: int) -> tuple[Array, Array, Any]:
+        """The next state, and the running cost at this one."""
+        o, t = self.options, (self.first + i) * self.dt
+        acting: Any = tau[..., i, :]
+        if self.control is not None:
+            acting = self.asked_now(self.control, t, q, v)
+        rate = 0.0 if self.cost is None else self.asked_now(self.cost, t, q, v, acting)
+        state = self.robot.step(
+            q,
+            v,
+            acting,
+            self.dt,
+            self.f_ext,
+            integrator=o.integrator,
+            method=o.method,
+            joint_losses=o.joint_losses,
+            joint_springs=o.joint_springs,
+            dtype=o.dtype,
+            kernel=o.kernel,
+        )
+        return state.q, state.v, rate
+
+    def asked_now(self, given: Given, t: float, q: Array, v: Array, *more: Any) -> Any:
+        """What a controller or cost gives, whether it is compiled or called."""
+        if given.function is not None:
+            return self._asked_of(given, t, q, v, *more)
+        law: Any = given.law
+        kernel = self.robot._compiled.kernel(torques(law), (), self.options.dtype, self.shape)
+        return kernel(q, v, t, *self.values(given).values())
+
+
+def _positive(what: str, value: Any) -> float:
+    array = as_array(value, Port(what, (), positive=True), "rollout")
+    if array.ndim:
+        raise ShapeError(f"rollout: {what} must be one number, got an array of shape {array.shape}")
+    return float(array)
+
+
+def _whole(t0: Any, dt: float) -> int:
+    """How many steps lead to a time."""
+    array = as_array(t0, Port("t0", ()), "rollout")
+    count = float(array) / dt if array.ndim == 0 else float("nan")
+    if not 0 <= count < 2**53 or abs(count - round(count)) > 1e-6 * max(1.0, count):
+        raise ShapeError(f"rollout: t0 must be a multiple of dt, {dt:g} s, of zero or more, got {t0!r}")
+    return round(count)
+
+
+def _rows(steps: int, every: Any) -> int:
+    """How many states are kept after the start."""
+    if not isinstance(every, int | np.integer) or isinstance(every, bool) or every < 1:
+        raise ShapeError(f"rollout: every must be a whole number above zero, got {every!r}")
+    if steps % every:
+        raise ShapeError(f"rollout: every must divide the number of steps, {steps}, got {every}")
+    return steps // int(every)
+
+
+def _pair(out: Any) -> tuple[Any, Any]:
+    if not isinstance(out, tuple) or len(out) != 2:
+        raise ShapeError(f"rollout: out must be a tuple of two arrays, (q, v), got a {type(out).__name__}")
+    return out

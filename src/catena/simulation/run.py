@@ -1,0 +1,108 @@
+"""Runs: what comes out of rollouts and simulations."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from catena.errors import ShapeError
+
+if TYPE_CHECKING:
+    from catena.robot import Robot
+
+Array = npt.NDArray[Any]
+
+
+@dataclass(frozen=True, eq=False)
+class Run:
+    """States of one robot, or of many samples of it, over time.
+
+    `t` (rows,), in s, are the times of the states that were kept, `q` (..., rows, nq) and `v` (..., rows, nv) the
+    states. `dt` is the length of a step in s, `integrator` its name; `how` says in words how control and cost were
+    computed, and whether a run was interrupted.
+    """
+
+    robot: Robot
+    """Who moved."""
+    t: Array
+    q: Array
+    v: Array
+    diverged_step: Array
+    """For each sample the first step after which its state was not finite, or faster than the bound that was given,
+    (...); -1 for those that did not diverge, 0 for a start that is not finite."""
+    diverged_joint: Array
+    """The number of a joint that did so, (...); -1 where there is none."""
+    cost: Array | None = None
+    """The running cost, summed up over all steps times their length, (...); None if none was asked for."""
+    integrator: str = ""
+    dt: float = float("nan")
+    how: str = ""
+    events: tuple[Any, ...] = ()
+    """What happened in a simulation, in the order of time."""
+    torques: Array | Callable[[], Array] | None = field(default=None, repr=False)
+    """What `tau` is, or how to find it."""
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What is pickled: torques that were not asked for yet are computed."""
+        return {**self.__dict__, "torques": self.tau}
+
+    @property
+    def diverged(self) -> Array:
+        """Which samples diverged, (...) of booleans."""
+        return self.diverged_step >= 0
+
+    @cached_property
+    def tau(self) -> Array | None:
+        """The torques of the step after each state but the last, (..., rows - 1, nv); None if there were none.
+
+        Those of a controller are computed when they are first asked for.
+        """
+        found: Array | None = self.torques() if callable(self.torques) else self.torques
+        return found
+
+    def energy(self) -> Array:
+        """Kinetic and potential energy together, (..., rows), in J."""
+        return np.asarray(self.robot.kinetic_energy(self.q, self.v) + self.robot.potential_energy(self.q))
+
+    def momentum(self) -> Array:
+        """The momentum about the base's origin, (..., rows, 6): angular (N m s), then linear (N s)."""
+        return self.robot.momentum(self.q, self.v)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the run, with its robot, to a file that `catena.load_run` reads: NumPy's npz, nothing pickled.
+
+        What was at the path before is replaced at once, or not at all.
+        """
+        from catena.simulation.files import write
+
+        write(self, path)
+
+    def resampled(self, t: npt.ArrayLike) -> Run:
+        """The run at other times, within those that it covers: between two states, q moves at constant speed.
+
+        Velocities are interpolated linearly. The states that were kept come back as they are.
+
+        Args:
+            t: times in s, rising, (rows,).
+        """
+        at = np.asarray(t, float)
+        if at.ndim != 1 or not len(at) or not np.isfinite(at).all() or (np.diff(at) <= 0).any():
+            raise ShapeError(f"resampled: t must be rising times, (rows,), got an array of shape {at.shape}")
+        if at[0] < self.t[0] or at[-1] > self.t[-1]:
+            raise ShapeError(
+                f"resampled: t must lie within {self.t[0]:g} to {self.t[-1]:g} s, got {at[0]:g} to {at[-1]:g} s"
+            )
+        right = np.clip(np.searchsorted(self.t, at), min(1, len(self.t) - 1), len(self.t) - 1)
+        left = np.maximum(right - 1, 0)
+        share = ((at - self.t[left]) / np.maximum(self.t[right] - self.t[left], np.finfo(float).tiny))[:, None]
+        ends = [(x[..., left, :], x[..., right, :]) for x in (self.q, self.v)]
+        q = self.robot.integrate(ends[0][0], share * self.robot.difference(*ends[0]))
+        v = (1 - share) * ends[1][0] + share * ends[1][1]
+        kept = [np.where(share == 1, b, np.where(share == 0, a, x)) for (a, b), x in zip(ends, (q, v), strict=True)]
+        return replace(self, t=at, q=kept[0], v=kept[1], dt=float("nan"), torques=None)

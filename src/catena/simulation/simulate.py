@@ -1,0 +1,225 @@
+"""Simulations: rollouts of any length, with events, a progress bar, and steps that adapt themselves."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from catena.arguments.arrays import Port, Signature
+from catena.arguments.wrenches import Wrenches
+from catena.errors import ShapeError, UnsupportedError
+from catena.functions.question import Answering
+from catena.simulation.divergence import tell
+from catena.simulation.events import STOP, Event, Watch, ends, happened, watched, watches
+from catena.simulation.laws import Control
+from catena.simulation.progress import Bar
+from catena.simulation.rolling import Asked, Options, Rollout, run_of
+from catena.simulation.run import Run
+
+if TYPE_CHECKING:
+    from catena.robot import Robot
+
+Array = npt.NDArray[Any]
+
+PACE = 0.1
+"""About so many seconds are computed at a time: then Ctrl-C is heard, and the progress bar moves."""
+
+FIRST = 16
+"""Rows that are computed first, to see how long they take."""
+
+
+def simulate(
+    robot: Robot,
+    q: npt.ArrayLike,
+    v: npt.ArrayLike,
+    duration: float,
+    dt: float,
+    *,
+    t0: float = 0.0,
+    control: Control | None = None,
+    parameters: npt.ArrayLike | None = None,
+    f_ext: Wrenches = None,
+    integrator: str = "semi_implicit",
+    every: int = 1,
+    events: Mapping[str, Watch] | None = None,
+    stop: Watch | None = None,
+    tolerance: float = 1e-9,
+    bound: float | None = None,
+    method: str = "innovations",
+    joint_losses: bool = False,
+    joint_springs: bool = True,
+    progress: bool | None = None,
+) -> Run:
+    """How a robot, or many samples of it, moves from (q, v) on for a time.
+
+        run = catena.simulate(robot, q, v, duration=5.0, dt=1e-3, control=f)
+
+    Ctrl-C ends a simulation early and returns what was done so far; `run.how` says so.
+
+    Args:
+        robot: who moves.
+        q: configurations to start from, (..., nq).
+        v: joint velocities to start with, (..., nv).
+        duration: how long, in s; rounded to whole numbers of dt.
+        dt: the length of a step in s. With "adaptive", states are kept at multiples of it.
+        t0: the time of the start in s, a multiple of dt. A simulation that goes on from the last state of another, at
+            its last time, gives the bits of one that never stopped, with the integrators of `robot.step`.
+        control: a function of (t, q, v, parameters) that gives torques, or one of `catena.controllers`; see
+            `robot.rollout`. It is asked at the start of each step, with "adaptive" whenever the integrator wants.
+        parameters: numbers for the controller, (..., count).
+        f_ext: wrenches on links that are held throughout, (..., links, 6), or a mapping from links and frames.
+        integrator: how a step is made: one of those of `robot.step`; or "adaptive", steps of order 8 (Dormand and
+            Prince) as long as the tolerance allows, for one sample; or "variational", the midpoint rule of Hamilton's
+            principle, of order 2, whose energy stays bounded over long runs, for up to 16 joints that turn or slide.
+        every: states are kept every so many steps, which must divide their number.
+        events: functions of (t, q, v), by name, that give one number for each state. When it becomes zero or more, or
+            false becomes true, that is an event in `run.events`. Write `q[..., 0]` for the first coordinate.
+        stop: such a function that ends the run, at the first state that is kept for which it has been zero or more (or
+            true) in every sample.
+        tolerance: the error that "adaptive" allows itself in a step, relative and absolute.
+        bound: samples in which a joint is faster than this count as diverged.
+        method: the formulation of forward dynamics.
+        joint_losses: whether the model's damping and friction act.
+        joint_springs: whether the model's springs act.
+        progress: whether to show a progress bar; if None, on a terminal when it takes long.
+
+    Returns:
+        The run. Cost: O(n) for each step.
+    """
+    if not isinstance(robot, Answering):
+        raise UnsupportedError(f"simulate: expected a Robot first, got a {type(robot).__name__}")
+    steps = _steps(duration, dt)
+    own = isinstance(integrator, str) and integrator in ("adaptive", "variational")
+    options = Options("rk4" if own else integrator, method, joint_losses, joint_springs, np.float64, None)
+    asked = Asked(q, v, None, dt, steps, control, None, parameters, f_ext, every, bound, t0=t0)
+    rollout = Rollout(robot, asked, options)
+    run = _Simulation(rollout, watches(events, stop))
+    with Bar(steps * rollout.dt, progress) as bar:
+        try:
+            run.fill(_parts(integrator, rollout, run.q, run.v, tolerance), bar)
+        except KeyboardInterrupt:
+            run.interrupted = True
+    return run.result(integrator)
+
+
+@dataclass(frozen=True)
+class Filled:
+    """States were computed up to a row; steps, counted from the start, and joints at which samples diverged."""
+
+    rows: int
+    step: Array
+    joint: Array
+
+
+class _Simulation:
+    """The states of a simulation as they are filled in."""
+
+    def __init__(self, rollout: Rollout, watching: Mapping[str, Watch]) -> None:
+        self.rollout, self.watching = rollout, watching
+        robot = rollout.robot
+        ports = Port("q", (robot.nq,)), Port("v", (robot.nv,)), Port("parameters", rollout.parameters.shape[-1:])
+        given = Signature("simulate", ports, (), np.dtype(float)).arguments(
+            [rollout.asked.q, rollout.asked.v, rollout.parameters]
+        )
+        (q, v, _), batch = given
+        if rollout.f_ext is not None:
+            batch = np.broadcast_shapes(batch, np.shape(rollout.f_ext)[:-2])
+        self.t = rollout.times(rollout.rows)
+        self.q, self.v = (np.empty((*batch, rollout.rows + 1, n)) for n in (robot.nq, robot.nv))
+        self.q[..., 0, :], self.v[..., 0, :] = q, v
+        self.rows, self.interrupted = 0, False
+        self.step, self.joint = np.full(batch, -1), np.full(batch, -1)
+        self.events: list[Event] = []
+
+    def fill(self, parts: Iterator[Filled], bar: Bar) -> None:
+        """Take in part after part, until one of them ends the run."""
+        for part in parts:
+            first, self.rows = self.rows, part.rows
+            new = (self.step < 0) & (part.step >= 0)
+            self.step, self.joint = np.where(new, part.step, self.step), np.where(new, part.joint, self.joint)
+            bar.at(self.t[part.rows] - self.t[0])
+            if self._ended(slice(first, part.rows + 1)):
+                return
+
+    def _ended(self, rows: slice) -> bool:
+        """Note the events of some rows, the first of which was looked at before; whether the run ends there."""
+        t, q, v = self.t[rows], self.q[..., rows, :], self.v[..., rows, :]
+        values = {name: watched(name, watch, t, q, v) for name, watch in self.watching.items()}
+        end = ends(values[STOP]) if STOP in values and len(t) > 1 else None
+        if end is not None:
+            self.rows, values = rows.start + end, {name: x[..., : end + 1] for name, x in values.items()}
+        for name, x in values.items():
+            self.events += happened(name, x, t)
+        return end is not None
+
+    def result(self, integrator: str) -> Run:
+        """The run as far as it came."""
+        rollout, kept = self.rollout, slice(self.rows + 1)
+        t, q, v = self.t[kept], self.q[..., kept, :], self.v[..., kept, :]
+        how = [rollout.how, f"interrupted at {t[-1]:g} s" if self.interrupted else ""]
+        tell("simulate", rollout.robot, self.step, self.joint)
+        return Run(
+            rollout.robot,
+            t,
+            q,
+            v,
+            self.step,
+            self.joint,
+            None,
+            integrator,
+            rollout.dt,
+            "; ".join(filter(None, how)),
+            tuple(sorted(self.events, key=lambda event: event.t)),
+            None if rollout.control is None else rollout.torques(t, q, v),
+        )
+
+
+def _parts(integrator: str, rollout: Rollout, q: Array, v: Array, tolerance: float) -> Iterator[Filled]:
+    """What fills in rows, by the name of the integrator."""
+    if integrator == "adaptive":
+        from catena.simulation.adaptive import adaptive_rows  # brings in SciPy
+
+        return adaptive_rows(rollout, q, v, tolerance)
+    if integrator == "variational":
+        from catena.simulation.variational import variational_rows
+
+        return variational_rows(rollout, q, v)
+    return _rows_by_steps(rollout, q, v)
+
+
+def _rows_by_steps(rollout: Rollout, q: Array, v: Array) -> Iterator[Filled]:
+    """Fill in rows by rollouts, each about as long as :data:`PACE` allows."""
+    every, row, size = rollout.asked.every, 0, FIRST
+    while row < rollout.rows:
+        count = min(size, rollout.rows - row)
+        asked = replace(
+            rollout.asked,
+            q=q[..., row, :].copy(),
+            v=v[..., row, :].copy(),
+            steps=count * every,
+            first=row * every,
+        )
+        began = time.perf_counter()
+        part = run_of(Rollout(rollout.robot, asked, rollout.options))
+        q[..., row : row + count + 1, :], v[..., row : row + count + 1, :] = part.q, part.v
+        step = np.where(part.diverged_step >= 0, part.diverged_step + row * every, -1)
+        row += count
+        yield Filled(row, step, part.diverged_joint)
+        if time.perf_counter() - began < PACE / 2:
+            size *= 2
+
+
+def _steps(duration: Any, dt: Any) -> int:
+    """How many steps make up a duration."""
+    for what, value in (("duration", duration), ("dt", dt)):
+        if not isinstance(value, int | float | np.integer | np.floating) or not 0 < value < np.inf:
+            raise ShapeError(f"simulate: {what} must be a finite number of seconds above zero, got {value!r}")
+    steps = round(float(duration) / float(dt))
+    if steps < 1:
+        raise ShapeError(f"simulate: dt must be no longer than the duration, {duration:g} s, got {dt:g} s")
+    return steps

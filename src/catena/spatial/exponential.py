@@ -1,0 +1,53 @@
+"""How the exponential of a rigid motion changes with the twist that makes it, over any scalar.
+
+With T = exp(ξ), a change δξ of the twist turns T into T exp(J δξ), to first order: J is the right Jacobian of the
+exponential. A twist (ω, v) is a rotation vector over dual numbers, ω + ε v, so J of rigid motions is that of rotations,
+
+    J(ω) = 1 − b ω̃ + c ω̃²,   b = (1 − cos θ) / θ²,   c = (θ − sin θ) / θ³,   θ = |ω|
+
+and its derivative along v.
+"""
+
+from __future__ import annotations
+
+from math import factorial
+
+from catena.scalars import Scalar, where
+from catena.spatial.motion import Motion
+from catena.spatial.quaternion import SMALL_TURN, half_turn, series
+from catena.spatial.vectors import Vec3
+
+_B = [(-1) ** k / factorial(2 * k + 2) for k in range(7)]
+_C = [(-1) ** k / factorial(2 * k + 3) for k in range(7)]
+_B_SLOPE, _C_SLOPE = ([k * x for k, x in enumerate(terms)][1:] for terms in (_B, _C))
+
+
+def exponential_slope(twist: Motion, rate: Motion) -> Motion:
+    """J `rate`: the body's motion due to the rate of change of the twist that has moved it for unit time."""
+    w, v = twist.angular, twist.linear
+    b, c, b_slope, c_slope = _coefficients(w.dot(w))
+    along = w.dot(v) + w.dot(v)  # the rate of θ² along v
+
+    def turned(x: Vec3) -> Vec3:
+        once = w.cross(x)
+        result: Vec3 = x - once * b + w.cross(once) * c
+        return result
+
+    x = rate.angular
+    once, crossed = w.cross(x), v.cross(x)
+    shear = v.cross(once) + w.cross(crossed)
+    slope = w.cross(once) * (c_slope * along) - once * (b_slope * along) + shear * c - crossed * b
+    return Motion(turned(x), turned(rate.linear) + slope)
+
+
+def _coefficients(squared: Scalar) -> tuple[Scalar, Scalar, Scalar, Scalar]:
+    """b and c, and their derivatives by θ², from θ²."""
+    small = squared < SMALL_TURN
+    divisor = where(small, 1.0, squared)
+    half_sinc, half_cosine = half_turn(squared)
+    sinc, b = half_sinc * half_cosine, half_sinc * half_sinc * 0.5
+    cosine = 1 - b * squared
+    c = where(small, series(squared, _C), (1 - sinc) / divisor)
+    b_slope = where(small, series(squared, _B_SLOPE), (0.5 * sinc - b) / divisor)
+    c_slope = where(small, series(squared, _C_SLOPE), (0.5 * (sinc - cosine) / divisor - c) / divisor)
+    return b, c, b_slope, c_slope

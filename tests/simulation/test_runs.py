@@ -1,0 +1,112 @@
+"""Runs: energies, resampling, and files that are whole or refused."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import catena
+from catena.simulation import files
+
+
+@pytest.fixture(scope="module")
+def run() -> catena.Run:
+    robot = catena.load(catena.robots.path("quadruped"), base="floating")
+    rng = np.random.default_rng(0)
+    q, v = robot.random_configuration(rng, (2, 2)), rng.uniform(-1, 1, (2, 2, robot.nv))
+    return robot.rollout(q, v, rng.uniform(-1, 1, (6, robot.nv)), 1e-3, cost=lambda t, q, v: (v * v).sum(-1), every=2)
+
+
+def test_a_run_comes_back_from_its_file(run: catena.Run, tmp_path: Path) -> None:
+    path = tmp_path / "run.npz"
+    run.save(path)
+    run.save(path)  # over what is there
+    again = catena.load_run(path)
+    assert again.robot == run.robot
+    for name in ("t", "q", "v", "tau", "cost", "diverged_step", "diverged_joint"):
+        assert np.array_equal(getattr(again, name), getattr(run, name)), name
+    assert (again.dt, again.integrator, again.how) == (run.dt, run.integrator, run.how)
+    assert [file.name for file in tmp_path.iterdir()] == ["run.npz"]
+    more = again.robot.rollout(again.q[..., -1, :], again.v[..., -1, :], None, again.dt, steps=2)
+    same = run.robot.rollout(run.q[..., -1, :], run.v[..., -1, :], None, run.dt, steps=2)
+    assert np.array_equal(more.q, same.q)
+
+
+def test_one_sample_and_events_come_back(tmp_path: Path) -> None:
+    robot = catena.rod_chain(2)
+    run = catena.simulate(robot, [0.1, 0.2], [0.0, 1.0], 0.05, 1e-3, events={"e": lambda t, q, v: t - 0.02})
+    run.save(tmp_path / "run.npz")
+    again = catena.load_run(tmp_path / "run.npz")
+    assert again.events == run.events
+    assert again.diverged.shape == ()
+    assert again.robot.tree.joint_names == robot.tree.joint_names
+
+
+def test_files_that_are_cut_off_or_changed_are_refused(run: catena.Run, tmp_path: Path) -> None:
+    path = tmp_path / "run.npz"
+    run.save(path)
+    whole = path.read_bytes()
+    for cut in (0, 10, len(whole) // 2, len(whole) - 5):
+        path.write_bytes(whole[:cut])
+        with pytest.raises(catena.LoadError, match="cut off"):
+            catena.load_run(path)
+    flipped = bytearray(whole)
+    flipped[len(whole) // 2] ^= 0xFF
+    path.write_bytes(flipped)
+    with pytest.raises(catena.LoadError, match=r"run\.npz"):
+        catena.load_run(path)
+    with pytest.raises(catena.LoadError, match="no such file"):
+        catena.load_run(tmp_path / "none.npz")
+
+
+def test_files_of_other_versions_or_without_parts_are_refused(run: catena.Run, tmp_path: Path) -> None:
+    path = tmp_path / "run.npz"
+    run.save(path)
+    with np.load(path) as file:
+        arrays = {name: file[name] for name in file.files}
+    notes = json.loads(arrays["notes"].tobytes())
+
+    def written(**changes: object) -> None:
+        text = json.dumps({**notes, **changes}).encode()
+        np.savez(path, **{**arrays, "notes": np.frombuffer(text, np.uint8)})
+
+    written(format=files.FORMAT + 1)
+    with pytest.raises(catena.LoadError, match="format 1, found 2"):
+        catena.load_run(path)
+    written(robot={})
+    with pytest.raises(catena.LoadError, match="missing"):
+        catena.load_run(path)
+    wrong = {**arrays, "robot.parent": arrays["robot.parent"] + 1}
+    np.savez(path, **wrong)
+    with pytest.raises(catena.LoadError, match="damaged"):
+        catena.load_run(path)
+    np.savez(path, **{**arrays, "run.q": arrays["run.q"][..., :-1]})
+    with pytest.raises(catena.LoadError, match="not those of its robot"):
+        catena.load_run(path)
+    np.savez(path, **{**arrays, "run.v": np.array([object()])}, allow_pickle=True)
+    with pytest.raises(catena.LoadError, match="cut off or something else"):
+        catena.load_run(path)
+
+
+def test_resampling(run: catena.Run) -> None:
+    same = run.resampled(run.t)
+    assert np.array_equal(same.q, run.q)
+    assert np.array_equal(same.v, run.v)
+    between = run.resampled([0.001, 0.0045])
+    assert between.q.shape == (2, 2, 2, run.robot.nq)
+    half = run.robot.integrate(run.q[..., 0, :], 0.5 * run.robot.difference(run.q[..., 0, :], run.q[..., 1, :]))
+    assert np.allclose(between.q[..., 0, :], half, rtol=0, atol=1e-14)
+    for wrong in ([], [0.1, 0.0], [-1.0, 0.0], [0.0, 1.0], [[0.0]], [np.nan]):
+        with pytest.raises(catena.ShapeError, match="resampled"):
+            run.resampled(wrong)
+
+
+def test_energy_and_momentum(run: catena.Run) -> None:
+    assert run.energy().shape == (2, 2, 4)
+    assert run.momentum().shape == (2, 2, 4, 6)
+    assert run.energy()[0, 1, 2] == pytest.approx(
+        run.robot.kinetic_energy(run.q[0, 1, 2], run.v[0, 1, 2]) + run.robot.potential_energy(run.q[0, 1, 2])
+    )
