@@ -52,11 +52,11 @@ def test_what_cannot_be_asked(arm: catena.Robot, question: Any, options: Any, er
 
 def test_arrays_are_bound_as_python_does(arm: catena.Robot) -> None:
     asked = Asked(arm, "forward_dynamics", {})
-    assert asked.names == ("q", "v", "tau", "f_ext")
+    assert asked.names == ("q", "v", "tau", "f_ext", "parameters")
     assert asked.given((1, 2), {"tau": 3, "f_ext": None}) == {"q": 1, "v": 2, "tau": 3}
     for args, kwargs, said in [
         ((1, 2), {}, "tau is missing"),
-        ((1, 2, 3, 4, 5), {}, "takes 4 arrays"),
+        ((1, 2, 3, 4, 5, 6), {}, "takes 5 arrays"),
         ((1, 2, 3), {"v": 2}, "v twice"),
         ((1, 2, 3), {"method": "udu"}, "give options to function"),
     ]:

@@ -214,6 +214,18 @@ def test_wrong_arrays_are_refused_by_name(arm: catena.Robot) -> None:
             jax.jit(function)(*arrays)
 
 
+def test_parameters_are_inputs_without_gradients() -> None:
+    robot = catena.random_tree(5, 2, ["revolute"], 0.0)
+    at, heavier = state(robot), 1.5 * robot.parameters().vector
+    function = catena.jax.function(robot, "forward_dynamics")
+    expected = robot.forward_dynamics(*at, parameters=heavier)
+    assert relative(function(*at, parameters=heavier), expected) < 1e-13
+    found = jax.grad(lambda q: function(q, *at[1:], parameters=robot.parameters().vector).sum())(at[0])
+    assert relative(found, jax.grad(lambda q: function(q, *at[1:]).sum())(at[0])) < 1e-12
+    with pytest.raises(catena.UnsupportedError, match="parameters is made of several arrays"):
+        jax.grad(lambda p: function(*at, parameters=p).sum())(heavier)
+
+
 def test_questions_without_derivatives_say_so(arm: catena.Robot, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("catena.fixman.method.LONG", 1)  # from how many links on it is checked, with NumPy
     chain = catena.planar_chain(np.ones(4), 0.2)
