@@ -18,12 +18,16 @@ casadi = pytest.importorskip("casadi")
 @pytest.fixture(scope="module")
 def floating() -> catena.Robot:
     """Few links, all kinds of coordinates."""
-    return catena.random_tree(5, 3, ["spherical", "revolute", "planar"], 0.5, base="floating")
+    robot = catena.random_tree(7, 4, ["spherical", "planar", "revolute"], 0.5, base="floating")
+    assert {joint.type for joint in robot.joints} == {"free", "spherical", "planar", "revolute"}
+    return robot
 
 
 @pytest.fixture(scope="module")
 def small() -> catena.Robot:
-    return catena.random_tree(6, 2, ["spherical", "revolute"], 0.0)
+    robot = catena.random_tree(8, 2, ["spherical", "revolute"], 0.0)
+    assert robot.nq > robot.nv  # it has a quaternion
+    return robot
 
 
 def state(robot: catena.Robot, seed: int = 0) -> list[np.ndarray]:

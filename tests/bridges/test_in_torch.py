@@ -25,7 +25,9 @@ def arm() -> catena.Robot:
 @pytest.fixture(scope="module")
 def floating() -> catena.Robot:
     """Few links, all kinds of coordinates."""
-    return catena.random_tree(5, 3, ["spherical", "revolute", "planar"], 0.5, base="floating")
+    robot = catena.random_tree(7, 4, ["spherical", "planar", "revolute"], 0.5, base="floating")
+    assert {joint.type for joint in robot.joints} == {"free", "spherical", "planar", "revolute"}
+    return robot
 
 
 def state(robot: catena.Robot, seed: int = 0, shape: tuple[int, ...] = (), grad: bool = False) -> tuple[Any, ...]:
@@ -61,7 +63,8 @@ def test_derivatives_where_samples_share_an_argument(arm: catena.Robot) -> None:
 
 
 def test_second_derivatives() -> None:
-    robot = catena.random_tree(6, 2, ["spherical", "revolute"], 0.0)
+    robot = catena.random_tree(8, 2, ["spherical", "revolute"], 0.0)
+    assert robot.nq > robot.nv  # it has a quaternion
     function = catena.torch.function(robot, "forward_dynamics")
     assert torch.autograd.gradgradcheck(function, state(robot, grad=True))
 

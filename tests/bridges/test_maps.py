@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import pytest
 from tests.mechanisms import ALL, relative
@@ -17,7 +19,9 @@ SHAPES = ["unrolled", "rolled"]
 @pytest.fixture(scope="module")
 def tree() -> catena.Robot:
     """All kinds of coordinates, quaternions and angles."""
-    return catena.random_tree(4, 4, ["spherical", "planar", "revolute", "universal"], 0.5, base="floating")
+    robot = catena.random_tree(10, 5, ["spherical", "planar", "revolute", "universal"], 0.5, base="floating")
+    assert {joint.type for joint in robot.joints} == {"free", "spherical", "planar", "revolute", "universal"}
+    return robot
 
 
 def asked_map(robot: catena.Robot, question: str, wrenches: bool = False, **options: object) -> Map:
@@ -79,7 +83,8 @@ def test_the_length_of_quaternions_does_not_matter() -> None:
 
 @pytest.mark.parametrize("losses", [False, True])
 def test_second_derivatives_are_symmetric(losses: bool) -> None:
-    robot = catena.random_tree(5, 2, ["spherical", "revolute"], 0.0)
+    robot = catena.random_tree(8, 2, ["spherical", "revolute"], 0.0)
+    assert robot.nq > robot.nv  # it has a quaternion
     of = asked_map(robot, "forward_dynamics", joint_losses=losses)
     x, by = draw(of, 7, robot), every(of)
     rng = np.random.default_rng(8)
@@ -90,6 +95,31 @@ def test_second_derivatives_are_symmetric(losses: bool) -> None:
     assert relative(both, swapped) < 1e-12
     curved = of.vjp(by).jvp(by)(*x, *weights, *one)
     assert dot(curved, other) == pytest.approx(float((both * weights[0]).sum()), rel=1e-10)
+
+
+@pytest.mark.parametrize(
+    ("question", "shape"),
+    [("difference", None), ("momentum", None), ("link_velocities", None), ("forward_dynamics", "rolled")],
+)
+def test_first_and_second_derivatives_equal_differences(question: str, shape: str | None) -> None:
+    robot = catena.random_tree(8, 2, ["spherical", "revolute"], 0.0)
+    of = asked_map(robot, question, kernel=shape)
+    rng = np.random.default_rng(9)
+    x = [
+        robot.random_configuration(i) if p.width == robot.nq else rng.normal(size=p.shape)
+        for i, p in enumerate(of.inputs)
+    ]
+    d, by, h = [0.1 * rng.normal(size=p.shape) for p in of.inputs], every(of), 1e-4
+
+    def slope(function: Callable[..., list[np.ndarray]]) -> np.ndarray:
+        back2, back, ahead, ahead2 = (
+            function(*[y + k * h * e for y, e in zip(x, d, strict=True)])[0] for k in (-2, -1, 1, 2)
+        )
+        return (8 * (ahead - back) - (ahead2 - back2)) / (12 * h)
+
+    first = of.jvp(by)
+    assert relative(first(*x, *d)[0], slope(of)) < 1e-9
+    assert relative(first.jvp(by)(*x, *d, *d)[0], slope(lambda *y: first(*y, *d))) < 1e-9
 
 
 def test_the_adjoint_of_a_derivative_is_the_other_one(tree: catena.Robot) -> None:
