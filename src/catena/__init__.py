@@ -126,11 +126,13 @@ __all__ = [
 __getattr__ = imported_later(
     __name__,
     {
+        "casadi": "",
         "controllers": "simulation",
         "count": "functions.count",
         "evaluate": "functions.evaluate",
         "identification": "",
         "identify": "identification.fit",
+        "jax": "",
         "randomize": "parameters.randomize",
         "polymers": "",
         "release_memory": "kernels.call.release",
@@ -138,6 +140,7 @@ __getattr__ = imported_later(
         "rotations": "",
         "simulate": "simulation.simulate",
         "symbolic": "symbols",
+        "torch": "",
     },
 )
 

@@ -21,7 +21,7 @@ from catena.algorithms.forward_dynamics import FD3, FD3_WITH_FACTORS
 from catena.algorithms.innovations import solve
 from catena.algorithms.joint_losses import with_joint_losses
 from catena.algorithms.newton_euler import INVERSE_DYNAMICS
-from catena.functions.derived import jvp, vjp
+from catena.functions.derived import in_coordinates, jvp, vjp
 from catena.functions.function import Function
 from catena.spatial import Dofs
 from catena.sweeps import Field, Links
@@ -42,15 +42,16 @@ class _Minus:
         raise TypeError("a difference of fields can only be read")
 
 
-def forward_dynamics_jvp(by: Sequence[str], joint_losses: bool = False) -> Function:
+def forward_dynamics_jvp(by: Sequence[str], joint_losses: bool = False, coordinates: bool = False) -> Function:
     """How joint accelerations change as the inputs `by`, of q, v, tau and f_ext, move in given directions.
 
-    With `joint_losses`, torques lose what damping and friction take. Inputs and outputs are those of
+    With `joint_losses`, torques lose what damping and friction take; with `coordinates`, derivatives by q are by its
+    numbers, see :func:`~catena.functions.derived.in_coordinates`. Inputs and outputs are those of
     :func:`catena.functions.derived.jvp` of forward dynamics.
     """
-    forward, inverse = _dynamics(joint_losses)
+    forward, inverse = _dynamics(joint_losses, coordinates)
     others = [name for name in by if name != "tau"]
-    torques, described = jvp(inverse, others), jvp(replace(FD3, name=forward.name), by)
+    torques, described = jvp(inverse, others), jvp(replace(FD3, name=forward.name, inputs=forward.inputs), by)
 
     def algorithm(links: Links, *given: Any) -> Field:
         known = dict(zip(described.inputs, given, strict=True))
@@ -63,15 +64,16 @@ def forward_dynamics_jvp(by: Sequence[str], joint_losses: bool = False) -> Funct
     return replace(described, algorithm=algorithm)
 
 
-def forward_dynamics_vjp(by: Sequence[str], joint_losses: bool = False) -> Function:
+def forward_dynamics_vjp(by: Sequence[str], joint_losses: bool = False, coordinates: bool = False) -> Function:
     """The gradients of the weighted sum of joint accelerations by the inputs `by`, of q, v, tau and f_ext.
 
-    With `joint_losses`, torques lose what damping and friction take. Inputs and outputs are those of
+    With `joint_losses`, torques lose what damping and friction take; with `coordinates`, derivatives by q are by its
+    numbers, see :func:`~catena.functions.derived.in_coordinates`. Inputs and outputs are those of
     :func:`catena.functions.derived.vjp` of forward dynamics.
     """
-    forward, inverse = _dynamics(joint_losses)
+    forward, inverse = _dynamics(joint_losses, coordinates)
     others = [name for name in by if name != "tau"]
-    torques, described = vjp(inverse, others), vjp(replace(FD3, name=forward.name), by)
+    torques, described = vjp(inverse, others), vjp(replace(FD3, name=forward.name, inputs=forward.inputs), by)
 
     def algorithm(links: Links, *given: Any) -> Any:
         known = dict(zip(described.inputs, given, strict=True))
@@ -86,7 +88,9 @@ def forward_dynamics_vjp(by: Sequence[str], joint_losses: bool = False) -> Funct
     return replace(described, algorithm=algorithm)
 
 
-def _dynamics(joint_losses: bool) -> tuple[Function, Function]:
+def _dynamics(joint_losses: bool, coordinates: bool) -> tuple[Function, Function]:
     """Forward dynamics with the factors of M, and inverse dynamics."""
     both = FD3_WITH_FACTORS, INVERSE_DYNAMICS
-    return (with_joint_losses(both[0]), with_joint_losses(both[1])) if joint_losses else both
+    if joint_losses:
+        both = with_joint_losses(both[0]), with_joint_losses(both[1])
+    return (in_coordinates(both[0]), in_coordinates(both[1])) if coordinates else both

@@ -61,6 +61,7 @@ def _spatial_columns(value: Any) -> list[Scalar]:
 
 KINDS: Mapping[str, Kind] = {
     "q": Kind("q", 1, (), Dofs),
+    "coordinates": Kind("q", 1, (), Dofs),
     "v": Kind("v", 1, (), Dofs),
     "force": Kind("link", 6, (6,), Force.of),
     "motion": Kind("link", 6, (6,), Motion.of),
@@ -71,10 +72,11 @@ KINDS: Mapping[str, Kind] = {
     "axes": Kind("v", 6, (6,), _columns, _spatial_columns),
     "small": Kind("v", 6, (6,), _small, _small_rows),
 }
-"""The kinds by name. "axes": six numbers for each degree of freedom; "small": the lower triangle of a symmetric matrix
-for each joint, a row of six for each degree of freedom. Besides these, "link:9" is nine numbers for each link, "robot"
-one scalar, "robot:6" six, "robot:2,3" two rows of three, "dense:nv,nv" a whole matrix, and "parameters" all pieces of
-:data:`PARAMETERS` in one row."""
+"""The kinds by name. "coordinates": the numbers of "q" as plain numbers, not as a place from which one moves; "axes":
+six numbers for each degree of freedom; "small": the lower triangle of a symmetric matrix for each joint, a row of six
+for each degree of freedom. Besides these, "link:9" is nine numbers for each link, "robot" one scalar, "robot:6" six,
+"robot:2,3" two rows of three, "dense:nv,nv" a whole matrix, and "parameters" all pieces of :data:`PARAMETERS` in one
+row."""
 
 PARAMETERS = {"inertial": "link:10", "armature": "v", "damping": "v", "friction": "v", "gravity": "robot:3"}
 """What a vector of a robot's parameters is made of, in order: ten numbers of each link, three of each degree of freedom

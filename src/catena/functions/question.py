@@ -197,18 +197,19 @@ class Declared:
         options = {name: key for name, key in named.items() if not isinstance(key, Given) and name not in mapped}
         dtype = checked_dtype(self.label(asked), options.pop("dtype", asked._dtype))
         shape = options.pop("kernel", asked._kernel_shape)
-        function = self._chosen(asked, given, options)
+        function = self.chosen(asked, given, options)
         present = tuple(name for name in function.optional if name in given)
         kernel = asked._compiled.kernel(function, present, dtype, shape)
         arguments = iter(given)
         sources = tuple(
             asked._own_names[n] if n in asked._own_names else next(arguments) for n in function.given(present)
         )
-        found = Answer(self._signature(asked, kernel, sources), kernel, sources, self._wrapper_of())
+        found = Answer(self._signature(asked, kernel, sources), kernel, sources, self.wrapper_of())
         self._remember(asked, keys, values, mapped, found)
         return found
 
-    def _chosen(self, asked: Answering, given: tuple[str, ...], options: dict[str, Any]) -> Function:
+    def chosen(self, asked: Answering, given: tuple[str, ...], options: dict[str, Any]) -> Function:
+        """The function that answers when these arrays are given, with these options besides `dtype` and `kernel`."""
         if isinstance(self._answer, Function):
             return self._answer
         return self._answer(asked, given, **options)
@@ -218,7 +219,7 @@ class Declared:
         ports = [p if isinstance(x, int) else replace(p, name=x) for p, x in zip(kernel.inputs, sources, strict=True)]
         return Signature(self.label(asked), tuple(ports), kernel.outputs, kernel.dtype)
 
-    def _wrapper_of(self) -> type | None:
+    def wrapper_of(self) -> type | None:
         """The class of several results, if the annotation names one."""
         if self._wrapper is None:
             name = self._method.__annotations__.get("return", "")

@@ -77,6 +77,20 @@ def tangent_kind(kind_name: str) -> str:
     return "v" if kind_name == "q" else kind_name
 
 
+def in_coordinates(function: Function) -> Function:
+    """The same function, to be differentiated by the numbers of q themselves, with or without unit quaternions.
+
+    Directions, weights and gradients then have as many numbers as q has, and results that are configurations change in
+    as many. That is what tools expect that know nothing of tangent spaces.
+    """
+
+    def plain(kinds: Mapping[str, str]) -> dict[str, str]:
+        return {name: "coordinates" if k == "q" else k for name, k in kinds.items()}
+
+    name = f"{function.name}/coordinates"
+    return replace(function, name=name, inputs=plain(function.inputs), outputs=plain(function.outputs))
+
+
 def _derived(function: Function, suffix: str, inputs: Mapping[str, str], outputs: Mapping[str, str]) -> Function:
     return replace(function, name=f"{function.name}/{suffix}", inputs=inputs, outputs=outputs, recipe=None)
 

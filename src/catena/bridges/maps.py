@@ -1,0 +1,189 @@
+"""What a bridge calls: a function of one robot together with its derivatives, of any order.
+
+Other packages know arrays and nothing else, so all derivatives are by the numbers of the arrays, those of q too: a
+quaternion has four directions, along one of which nothing changes. A map and its derivatives are linked as the rules of
+automatic differentiation need it::
+
+    f(x)              a map
+    f.jvp(by)(x, dx)  how its results change: linear in the directions dx of the inputs `by`
+    f.vjp(by)(x, w)   the gradients of the weighted sum of its results: linear in the weights w
+
+Either is a map again, linear in its last inputs, and the :meth:`Map.adjoint` of one is the other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import cached_property, partial
+from typing import Any
+
+import numpy as np
+
+from catena.algorithms.forward_dynamics import FD3
+from catena.algorithms.forward_dynamics_products import forward_dynamics_jvp, forward_dynamics_vjp
+from catena.algorithms.joint_losses import with_joint_losses
+from catena.arguments.arrays import Port, Shape, Signature
+from catena.functions.derived import in_coordinates, jvp, vjp
+from catena.functions.function import Function, by_recipe
+from catena.functions.store import Compiled, chosen_shape
+from catena.questions.derivative_products import SHORT
+
+By = tuple[int, ...]
+"""Inputs by number."""
+
+Product = Callable[[Sequence[str]], Function]
+
+
+class Map:
+    """A function of one robot: as many arrays in as `signature` says, all of one dtype, and a list of arrays out.
+
+    Inputs have the leading dimensions of the results, or none, in which case they are the same for all samples. Maps
+    are compared by identity, and there is one for each derivative: packages may keep what they made of it.
+
+    Args:
+        store: what was compiled for the robot.
+        function: the function.
+        given: the names of the inputs that calls give, in order.
+        shape: the shape of kernels that is asked for, "unrolled" or "rolled", or None.
+    """
+
+    def __init__(self, store: Compiled, function: Function, given: Sequence[str], shape: str | None = None) -> None:
+        self.function, self.names, self.shape = function, tuple(given), shape
+        self.point = len(self.names)
+        """How many inputs come before those that it is linear in."""
+        self._store = store
+        self._adjoint: Callable[[By], tuple[Map, By]] | None = None
+        self._kernels: dict[Any, Any] = {}
+        self._derived: dict[tuple[str, By], Map] = {}
+
+    def __repr__(self) -> str:
+        return self.function.name
+
+    @cached_property
+    def signature(self) -> Signature:
+        """What it takes and gives, as of doubles."""
+        from catena.kernels.build import signature  # brings in LLVM
+
+        return signature(self._store.tree, self.function, self._present, np.dtype(np.float64))
+
+    @property
+    def inputs(self) -> tuple[Port, ...]:
+        """The inputs: names and shapes of a sample."""
+        return self.signature.inputs
+
+    @property
+    def outputs(self) -> tuple[Port, ...]:
+        """The results: names and shapes of a sample."""
+        return self.signature.outputs
+
+    @cached_property
+    def samples(self) -> tuple[Shape, ...]:
+        """The shapes of a sample of each input."""
+        return tuple(port.shape for port in self.inputs)
+
+    @property
+    def _present(self) -> tuple[str, ...]:
+        return tuple(name for name in self.function.optional if name in self.names)
+
+    @property
+    def has_jvp(self) -> bool:
+        """Whether it has derivatives: not if it is composed with NumPy."""
+        return self.function.algorithm is not by_recipe
+
+    @property
+    def has_vjp(self) -> bool:
+        """Whether it has gradients of weighted sums: not of a whole matrix either."""
+        return self.has_jvp and not self.function.dense
+
+    def kernel(self, dtype: Any) -> Any:
+        """The machine code for a dtype, made when first asked for."""
+        if dtype not in self._kernels:
+            self._kernels[dtype] = self._store.kernel(self.function, self._present, dtype, self.shape)
+        return self._kernels[dtype]
+
+    def __call__(self, *arrays: np.ndarray) -> list[np.ndarray]:
+        """The results for NumPy's arrays of one dtype."""
+        found = self.kernel(arrays[0].dtype)(*arrays)
+        return [np.asarray(x) for x in (found if len(self.outputs) > 1 else (found,))]
+
+    @cached_property
+    def key(self) -> str:
+        """A text that tells it from all other maps, in this process and in the next."""
+        tree = self._store.tree
+        shape = chosen_shape(tree, self.function, self.shape)
+        return "/".join((tree.digest().hex(), self.function.name, ",".join(self._present), shape))
+
+    def jvp(self, by: By) -> Map:
+        """The changes of all results: takes the own inputs, then a direction for each input in `by`."""
+        return self._once("jvp", by, self._jvp)
+
+    def vjp(self, by: By) -> Map:
+        """The gradients by the inputs in `by`: takes the own inputs, then a weight for each result."""
+        return self._once("vjp", by, self._vjp)
+
+    def adjoint(self, some: By) -> tuple[Map, By]:
+        """Of a map that is linear in its last inputs: the map that takes weights of its results in their place.
+
+        `some` are those of the linear inputs, counted from 0, whose gradients are wanted. Returns the map and to which
+        of the linear inputs its results belong.
+        """
+        assert self._adjoint is not None, "only derivatives are linear"
+        return self._adjoint(some)
+
+    def _once(self, what: str, by: By, make: Callable[[By], Map]) -> Map:
+        if (what, by) not in self._derived:
+            self._derived[what, by] = make(by)
+        return self._derived[what, by]
+
+    def _jvp(self, by: By) -> Map:
+        wanted = [self.names[i] for i in by]
+        made = self._linear(self._products[0](wanted), [f"d{name}" for name in wanted])
+        made._adjoint = lambda some: (self.vjp(tuple(by[i] for i in some)), some)
+        return made
+
+    def _vjp(self, by: By) -> Map:
+        wanted, results = [self.names[i] for i in by], list(self.function.outputs)
+        made = self._linear(self._products[1](wanted), [f"w{name}" for name in results])
+        made._adjoint = lambda some: (self.jvp(by), tuple(range(len(results))))
+        return made
+
+    def _linear(self, function: Function, more: Sequence[str]) -> Map:
+        arranged = _arranged(function, [*self.names, *more])
+        made = Map(self._store, arranged, list(arranged.inputs), self.shape)
+        made.point = len(self.names)
+        return made
+
+    @cached_property
+    def _products(self) -> tuple[Product, Product]:
+        """What gives its derivatives by the names of inputs: the cheapest way that is known."""
+        for losses, forward in ((False, FD3), (True, with_joint_losses(FD3))):
+            if self.function.name == forward.name and self._store.tree.n <= SHORT:
+                return (
+                    partial(forward_dynamics_jvp, joint_losses=losses, coordinates=True),
+                    partial(forward_dynamics_vjp, joint_losses=losses, coordinates=True),
+                )
+        plain = in_coordinates(self.function)
+        return partial(jvp, plain), partial(vjp, plain)
+
+
+def _arranged(function: Function, order: Sequence[str]) -> Function:
+    """The same function with just these inputs, in this order; its arrays get names that no derivative has."""
+
+    def algorithm(links: Any, *given: Any) -> Any:
+        known = dict(zip(order, given, strict=True))
+        return function.algorithm(links, *[known.get(name) for name in function.inputs])
+
+    def renamed(some: Sequence[str]) -> tuple[str, ...]:
+        return tuple(f"x{i}" for i, name in enumerate(order) if name in some)
+
+    return replace(
+        function,
+        name=f"{function.name}/{','.join(order)}",
+        algorithm=algorithm,
+        inputs={f"x{i}": function.inputs[name] for i, name in enumerate(order)},
+        outputs={f"y{i}": k for i, k in enumerate(function.outputs.values())},
+        optional=(),
+        shared=renamed(function.shared),
+        positive=renamed(function.positive),
+    )
