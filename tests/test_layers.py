@@ -31,7 +31,7 @@ LAYERS = [
     {"..."},
     {"robot"},
     {"load", "build", "polymers"},
-    {"system", "view"},
+    {"system"},
     {"poses"},
     {"__init__"},
     {"cli"},

@@ -51,6 +51,8 @@ from catena.version import __version__
 
 if TYPE_CHECKING:
     from catena import identification, polymers, poses, rotations
+    from catena.drawing.page import view
+    from catena.drawing.pictures import render
     from catena.functions.count import count
     from catena.functions.evaluate import evaluate
     from catena.identification.fit import identify
@@ -115,12 +117,14 @@ __all__ = [
     "random_tree",
     "randomize",
     "release_memory",
+    "render",
     "robots",
     "rod_chain",
     "rotations",
     "set_threads",
     "simulate",
     "symbolic",
+    "view",
 ]
 
 __getattr__ = imported_later(
@@ -136,11 +140,13 @@ __getattr__ = imported_later(
         "randomize": "parameters.randomize",
         "polymers": "",
         "release_memory": "kernels.call.release",
+        "render": "drawing.pictures",
         "poses": "",
         "rotations": "",
         "simulate": "simulation.simulate",
         "symbolic": "symbols",
         "torch": "",
+        "view": "drawing.page",
     },
 )
 
