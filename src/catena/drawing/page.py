@@ -30,6 +30,8 @@ Array = npt.NDArray[Any]
 HOST = "127.0.0.1"
 """Pages are for this machine only."""
 PORT = 8080
+DEEPER = 1.7
+"""The power that colours are taken to: the page has more light than pictures have."""
 RATE = 30.0
 """Pictures a second."""
 
@@ -193,7 +195,7 @@ class Drawn:
                     batched_wxyzs=np.tile(np.array([1, 0, 0, 0], np.float32), (count, 1)),
                     batched_positions=np.zeros((count, 3), np.float32),
                     batched_scales=np.tile(group.scale, (samples, 1)).astype(np.float32),
-                    batched_colors=np.tile(np.round(255 * group.color), (samples, 1)).astype(np.uint8),
+                    batched_colors=np.tile(np.round(255 * group.color**DEEPER), (samples, 1)).astype(np.uint8),
                     side="front" if group.surface.closed else "double",
                     lod="off",
                 )
