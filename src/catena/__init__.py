@@ -50,7 +50,7 @@ from catena.system import System
 from catena.version import __version__
 
 if TYPE_CHECKING:
-    from catena import identification, polymers, poses, rotations
+    from catena import identification, plots, polymers, poses, rotations
     from catena.drawing.page import view
     from catena.drawing.pictures import render
     from catena.functions.count import count
@@ -111,6 +111,7 @@ __all__ = [
     "load_run",
     "operators",
     "planar_chain",
+    "plots",
     "point_mass_chain",
     "polymers",
     "poses",
@@ -138,6 +139,7 @@ __getattr__ = imported_later(
         "identify": "identification.fit",
         "jax": "",
         "randomize": "parameters.randomize",
+        "plots": "",
         "polymers": "",
         "release_memory": "kernels.call.release",
         "render": "drawing.pictures",

@@ -106,6 +106,20 @@ class Run:
 
         film(self, path, **options)
 
+    def plot(self, path: str | os.PathLike[str] | None = None, *, sample: int | tuple[int, ...] | None = None) -> Any:
+        """Plot coordinates, speeds, torques and the drift of energy; see `catena.plots.motion`.
+
+        Args:
+            path: a file to write, PNG, SVG or PDF by its ending.
+            sample: which sample of a batch; the first if left out.
+
+        Returns:
+            The figure, a `matplotlib.figure.Figure`.
+        """
+        from catena.plots.runs import motion
+
+        return motion(self, path, sample=sample)
+
     def view(self, **options: Any) -> Page:
         """Show the run as a page in the browser, with controls to play it; options are those of `catena.view`."""
         from catena.drawing.page import view
