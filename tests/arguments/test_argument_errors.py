@@ -158,7 +158,7 @@ def test_mass_matrices_name_what_is_wrong(method: str, shape: str) -> None:
 NO_NUMBERS = ["x", b"x", {}, object(), [1.0, [2.0]], 1j, [None]]
 
 
-@pytest.mark.parametrize("wrong", NO_NUMBERS, ids=repr)
+@pytest.mark.parametrize("wrong", NO_NUMBERS)
 def test_what_is_no_array_of_numbers_is_named(wrong: Any) -> None:
     chain, q = catena.planar_chain(np.ones(3), 1.0), np.zeros(3)
     polymer = catena.point_mass_chain(np.ones(5), 1.0, 2.0)
@@ -205,7 +205,7 @@ def test_temperatures_that_do_not_fit_are_named() -> None:
         catena.fixman_potential(ARM, Q, np.ones(2))
 
 
-@pytest.mark.parametrize("wrong", [3, None, ["bias"], np.array(["bias"]), {}, b"bias", object()], ids=repr)
+@pytest.mark.parametrize("wrong", [3, None, ["bias"], np.array(["bias"]), {}, b"bias", object()])
 def test_what_is_no_name_or_mapping_is_an_error_of_ours(wrong: Any) -> None:
     asked = [
         lambda: catena.count(ARM, wrong),
