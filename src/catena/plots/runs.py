@@ -82,7 +82,7 @@ def _names(robot: Any, which: str) -> list[str]:
 
 def _lines(axis: Any, t: Array, values: Array, names: list[str]) -> None:
     count = values.shape[1]
-    chosen = np.unique(np.linspace(0, count - 1, min(count, MOST)).astype(int)) if count else []
+    chosen: Array = np.unique(np.linspace(0, count - 1, min(count, MOST)).astype(int))
     for k in chosen:
         axis.plot(t, values[:, k], label=names[k])
     if 0 < count <= NAMES:
