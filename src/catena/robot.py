@@ -21,6 +21,7 @@ from catena.operators.asking import HasOperators
 from catena.parameters import trees
 from catena.parameters.record import Parameters, record_of
 from catena.questions.configurations import ConfigurationSpace
+from catena.questions.conversions import Conversions
 from catena.questions.denoc import Denoc
 from catena.questions.derivative_products import DerivativeProducts
 from catena.questions.derivatives import Derivatives
@@ -52,6 +53,7 @@ class Robot(
     HasOperators,
     Denoc,
     HasParameters,
+    Conversions,
 ):
     """A robot: a tree of rigid links joined to a base, and all that can be asked of it.
 
