@@ -46,7 +46,6 @@ class Conversions:
     __slots__ = ()
 
     tree: Tree
-    joints: Views[JointView]
 
     def to_pinocchio(
         self,
@@ -71,8 +70,8 @@ class Conversions:
         Returns:
             q, v, a and tau in Pinocchio's order and conventions.
         """
-        pairs = list(_in_pinocchio(self, model))
-        given = _given(self, q, v, a, tau)
+        pairs = list(_in_pinocchio(self.tree, model))
+        given = _given(self.tree, q, v, a, tau)
         theirs = _empty(given, model.nq, model.nv)
         for joint, there, speeds in pairs:
             own = given.q[..., joint.q_slice]
@@ -105,7 +104,7 @@ class Conversions:
         """
         theirs = _given(model, q, v, a, tau)
         ours = _empty(theirs, self.tree.nq, self.tree.nv)
-        for joint, there, speeds in _in_pinocchio(self, model):
+        for joint, there, speeds in _in_pinocchio(self.tree, model):
             found = theirs.q[..., there]
             if found.shape[-1] == joint.q_slice.stop - joint.q_slice.start + 1:
                 angle = np.arctan2(found[..., -1:], found[..., -2:-1])
@@ -137,9 +136,9 @@ class Conversions:
         Returns:
             qpos, qvel, qacc and qfrc as MuJoCo has them.
         """
-        given = _given(self, q, v, a, tau)
+        given = _given(self.tree, q, v, a, tau)
         theirs = _empty(given, model.nq, model.nv)
-        for joint, there, speeds in _in_mujoco(self, model):
+        for joint, there, speeds in _in_mujoco(self.tree, model):
             own = given.q[..., joint.q_slice]
             theirs.q[..., there] = _w_first(own)
             turn = _turn(own) if joint.type == "free" else None
@@ -172,7 +171,7 @@ class Conversions:
         """
         theirs = _given(model, q, v, a, tau)
         ours = _empty(theirs, self.tree.nq, self.tree.nv)
-        for joint, there, speeds in _in_mujoco(self, model):
+        for joint, there, speeds in _in_mujoco(self.tree, model):
             own = _w_last(theirs.q[..., there])
             ours.q[..., joint.q_slice] = own
             turn = np.swapaxes(_turn(own), -1, -2) if joint.type == "free" else None
@@ -183,8 +182,8 @@ class Conversions:
         return ours
 
 
-def _in_pinocchio(robot: Any, model: Any) -> Iterator[_Pair]:
-    for joint in robot.joints:
+def _in_pinocchio(tree: Tree, model: Any) -> Iterator[_Pair]:
+    for joint in Views(JointView, tree):
         if not model.existJointName(joint.name):
             raise UnknownNameError.among("joint of Pinocchio's model", joint.name, list(model.names))
         there = model.joints[model.getJointId(joint.name)]
@@ -192,9 +191,9 @@ def _in_pinocchio(robot: Any, model: Any) -> Iterator[_Pair]:
         yield _Pair(joint, slice(there.idx_q, there.idx_q + there.nq), slice(there.idx_v, there.idx_v + there.nv))
 
 
-def _in_mujoco(robot: Any, model: Any) -> Iterator[_Pair]:
+def _in_mujoco(tree: Tree, model: Any) -> Iterator[_Pair]:
     names = [model.joint(i).name or f"joint{i}" for i in range(model.njnt)]
-    for joint in robot.joints:
+    for joint in Views(JointView, tree):
         if joint.name not in names:
             raise UnknownNameError.among("joint of MuJoCo's model", joint.name, names)
         number = names.index(joint.name)
