@@ -214,9 +214,7 @@ class _Writer:
             ends.append(element.tag)
         return "".join(out) + "".join(f"</{tag}>" for tag in reversed(ends)) + "\n"
 
-    def _guarded(
-        self, element: Element, place: Place, copies: list[int], child: str | None, inside: list[str]
-    ) -> str:
+    def _guarded(self, element: Element, place: Place, copies: list[int], child: str | None, inside: list[str]) -> str:
         """The element's attributes, after its weight was found to be bearable; `copies` goes down to its children.
 
         `inside` holds the tags of the elements around it.
