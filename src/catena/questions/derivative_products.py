@@ -105,7 +105,7 @@ class DerivativeProducts(Answering):
 
     __slots__ = ()
 
-    @question(_forward_jvp)
+    @question(_forward_jvp, inverts="M")
     def forward_dynamics_jvp(
         self,
         q: npt.ArrayLike,
@@ -151,7 +151,7 @@ class DerivativeProducts(Answering):
             SingularError: if a link without inertia makes every mass matrix of the robot singular.
         """
 
-    @question(_forward_vjp)
+    @question(_forward_vjp, inverts="M")
     def forward_dynamics_vjp(
         self,
         q: npt.ArrayLike,

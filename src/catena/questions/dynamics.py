@@ -57,7 +57,7 @@ class Dynamics(Answering):
 
     __slots__ = ()
 
-    @question(_forward_dynamics)
+    @question(_forward_dynamics, inverts="M")
     def forward_dynamics(
         self,
         q: npt.ArrayLike,

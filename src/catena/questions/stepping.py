@@ -71,7 +71,7 @@ class Stepping(Answering):
 
     __slots__ = ()
 
-    @question(_step)
+    @question(_step, inverts="M")
     def step(
         self,
         q: npt.ArrayLike,
