@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from catena.algorithms.joint_losses import losses_at
+from catena.algorithms.joint_losses import losses_at, slack, stretch_at
 from catena.functions.function import Function
 from catena.scalars import Scalar, is_zero
 from catena.spatial import Dofs, Force
@@ -120,14 +120,9 @@ class _Acting:
         torques: Dofs = self.tau[k]
         if self.losses:
             torques = torques - losses_at(k, self.v[k])
-        if self.springs and not _slack(k):
-            stretch = k.joint_type.difference(Dofs(k.joint_type.neutral().tolist()), self.q[k]) - k.rest
-            torques = torques - k.stiffness * (stretch + _times(self.ahead, self.v[k]))
+        if self.springs and not slack(k):
+            torques = torques - k.stiffness * (stretch_at(k, self.q[k]) + _times(self.ahead, self.v[k]))
         return torques
-
-
-def _slack(k: Any) -> bool:
-    return all(is_zero(x) for x in k.stiffness)
 
 
 class _Stiffened:
@@ -151,7 +146,7 @@ class _Stiffened:
         armature = k.armature
         if self._losses:
             armature = armature + _times(self._dt, k.damping)
-        if self._springs and not _slack(k):
+        if self._springs and not slack(k):
             armature = armature + _times(self._dt * self._dt, k.stiffness)
         return _StiffenedLink(k, armature)
 

@@ -107,12 +107,17 @@ def _outputs(function: Function, links: RealLinks, result: Any) -> Outputs:
             outputs[name] = list(np.array(value, dtype=object).ravel()), shape
             continue
         k = kind(kind_name)
-        if k.per == "robot":
-            outputs[name] = k.take(value[links.base]), k.shape
-        else:
-            shape = k.full_shape(*_sizes(links.lowered))
-            outputs[name] = [x for link in links for x in k.take(value[link])], shape
+        outputs[name] = _taken(links, k, value), k.full_shape(*_sizes(links.lowered))
     return outputs
+
+
+def _taken(links: RealLinks, k: Kind, value: Any) -> list[Scalar]:
+    """A field, an object of the whole robot, or several of these, as one long list of scalars."""
+    if k.pieces:
+        return [x for name, piece in k.pieces.items() for x in _taken(links, piece, value[name])]
+    if k.per == "robot":
+        return k.take(value[links.base])
+    return [x for link in links for x in k.take(value[link])]
 
 
 def lowered_for(tree: Tree, function: Function) -> Lowered:
