@@ -115,7 +115,7 @@ def main() -> None:
     set_threads(1)
     print(f"{'':28}{'batched':>12}{'one call':>12}{'Pinocchio':>12}{'batched':>10}{'one call':>10}")
     for name, (file, link) in ROBOTS.items():
-        robot, model = catena.load(DATA / file), pin.buildModelFromUrdf(str(DATA / file))
+        robot, model = catena.load(DATA / file, mimic="independent"), pin.buildModelFromUrdf(str(DATA / file))
         q = robot.random_configuration(0, options.batch)
         for quantity, (ours, theirs) in questions(robot, model, link).items():
             batched, single, peer = compare(ours, theirs, q, options.repeat)

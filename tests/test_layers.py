@@ -20,7 +20,7 @@ LAYERS = [
     {"later", "scalars"},
     {"spatial"},
     {"functions.function", "model", "robots"},
-    {"sweeps"},
+    {"functions.following", "sweeps"},
     {"trace.recorder", "functions.linkwise", "functions.recipes", "arguments.arrays", "arguments.links"},
     {"functions.derived"},
     {"algorithms"},

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NoReturn
 
 import numpy as np
@@ -20,6 +20,7 @@ from catena.model.constraints import AnyConstraint, Constraint, Coupling
 from catena.model.forest import WORLD, Standing, forest
 from catena.model.joints import JOINT_TYPES
 from catena.model.lie import rotation_from
+from catena.model.mimic import couplings, whole_tree
 from catena.model.parts import JointPart, Parts
 from catena.model.sound import check_sound
 from catena.model.tree import Tree
@@ -80,11 +81,11 @@ class System(Description, ConfigurationSpace, Operational, Energies, Torques):
         one_of("mimic", mimic, ("coupled", "independent"))
         found = _named("robots", robots), _named("objects", objects)
         places = dict(placements or {})
-        trees = [_standing(n, r.tree, places, kind == 1) for kind in (0, 1) for n, r in found[kind]]
+        trees = [_standing(n, whole_tree(r.tree), places, kind == 1) for kind in (0, 1) for n, r in found[kind]]
         if places:
             raise UnknownNameError.among("robot to place", next(iter(places)), [tree.name for tree in trees])
         tree = forest(trees, gravity, name)
-        self._set(tree, (*constraints, *(_mimics(tree) if mimic == "coupled" else ())))
+        self._set(tree, (*constraints, *(couplings(tree) if mimic == "coupled" else ())))
 
     @classmethod
     def load(
@@ -106,7 +107,7 @@ class System(Description, ConfigurationSpace, Operational, Energies, Torques):
         """
         one_of("mimic", mimic, ("coupled", "independent"))
         robot, constraints = load_closed(path_or_text, base, package_roots)
-        return _restored(robot.tree, (*constraints, *(_mimics(robot.tree) if mimic == "coupled" else ())))
+        return _restored(robot.tree, (*constraints, *(couplings(robot.tree) if mimic == "coupled" else ())))
 
     def _set(self, tree: Tree, constraints: tuple[AnyConstraint, ...]) -> None:
         check_sound(tree)
@@ -191,15 +192,6 @@ def _restored(tree: Tree, constraints: tuple[AnyConstraint, ...]) -> System:
     system = System.__new__(System)
     system._set(tree, constraints)
     return system
-
-
-def _mimics(tree: Tree) -> Iterator[Coupling]:
-    """Couplings for the joints that mimic others; those that mimic nothing that moves have been warned of."""
-    known = set(tree.joint_names) if tree.mimic else set()
-    for joint, rule in tree.mimic.items():
-        if rule.master in known:
-            follows = {rule.master: -rule.multiplier} if rule.multiplier else {}
-            yield Coupling({joint: 1.0, **follows}, rule.offset, name=f"mimic {joint}")
 
 
 def _named(what: str, robots: Robots) -> list[tuple[str, Robot]]:

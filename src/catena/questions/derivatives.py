@@ -15,6 +15,8 @@ from catena.algorithms.wrench_derivatives import (
 )
 from catena.arguments.words import one_of, truth
 from catena.arguments.wrenches import Wrenches
+from catena.functions import coupled
+from catena.functions.coupled import chosen_of, composed
 from catena.functions.function import Function
 from catena.functions.linearization import LINEARIZE, STEPS
 from catena.functions.question import question
@@ -52,7 +54,8 @@ class Linearization(NamedTuple):
 
 def _forward_dynamics_derivatives(robot: Robot, given: tuple[str, ...], joint_losses: bool) -> Function:
     check_invertible(robot.tree)
-    return FORWARD_DYNAMICS_DERIVATIVES[truth("joint_losses", joint_losses)]
+    losses = truth("joint_losses", joint_losses)
+    return chosen_of(robot.tree, FORWARD_DYNAMICS_DERIVATIVES[losses], coupled.DERIVATIVES[losses])
 
 
 def _inverse_dynamics_derivatives(robot: Robot, given: tuple[str, ...], joint_losses: bool) -> Function:
@@ -67,7 +70,8 @@ def _forward_dynamics_wrench_derivative(robot: Robot, given: tuple[str, ...]) ->
 def _linearize(robot: Robot, given: tuple[str, ...], integrator: str, joint_losses: bool) -> Function:
     one_of("integrator", integrator, STEPS)
     check_invertible(robot.tree)
-    return LINEARIZE[integrator if "dt" in given else None, truth("joint_losses", joint_losses)]
+    usual = LINEARIZE[integrator if "dt" in given else None, truth("joint_losses", joint_losses)]
+    return chosen_of(robot.tree, usual, composed(usual))
 
 
 class Derivatives(MotionDerivatives):
