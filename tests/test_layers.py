@@ -31,6 +31,7 @@ LAYERS = [
     {"..."},
     {"robot"},
     {"load", "build", "polymers"},
+    {"system_file"},
     {"system", "view"},
     {"poses"},
     {"__init__"},

@@ -30,6 +30,7 @@ from catena.questions.description import Description
 from catena.questions.energy import Energies
 from catena.questions.operational import Operational
 from catena.robot import Robot
+from catena.system_file import is_toml, system_of
 
 Array = npt.NDArray[Any]
 Robots = Sequence[Robot] | Mapping[str, Robot]
@@ -99,13 +100,21 @@ class System(Description, ConfigurationSpace, Operational, Energies, Torques):
         """Load one closed mechanism from a file, or from the text of one: a robot with the loops that the file closes.
 
             bar = catena.System.load(catena.robots.path("four_bar"))
+            two = catena.System.load("two_arms.toml")
 
         Of MJCF, the equality constraints <connect>, <weld> and <joint> close loops; those on tendons and flexes, and
         those that are not active, are left out with a warning. Of URDF, mimic joints are coupled. Names are those of
         the file, without anything before them, and the base keeps its name. Other arguments are those of `catena.load`
         and of System.
+
+        TOML (a path that ends in ".toml", or text of several lines that does not start with "<") says which robots and
+        objects there are, where they stand and what holds them together; the files that it names lie in its own folder
+        or in `package_roots`, and `base` and `mimic` are what it says. Errors are LoadErrors that name the table, its
+        line and the key.
         """
         one_of("mimic", mimic, ("coupled", "independent"))
+        if is_toml(path_or_text):
+            return system_of(path_or_text, package_roots, cls)
         robot, constraints = load_closed(path_or_text, base, package_roots)
         return _restored(robot.tree, (*constraints, *(couplings(robot.tree) if mimic == "coupled" else ())))
 
