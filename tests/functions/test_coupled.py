@@ -140,6 +140,45 @@ def test_derivatives(hand: mimics.Pair, rng: np.random.Generator) -> None:
     close(B[robot.nv :], 1e-3 * plain.B[robot.nv :])
 
 
+@pytest.fixture(scope="module")
+def chain() -> mimics.Pair:
+    return mimics.random_pair(1, 12, joint_types="revolute", branching=0.0)
+
+
+def test_operational_space(chain: mimics.Pair, rng: np.random.Generator) -> None:
+    (q, v, _), robot, link = state(chain, rng, 2), chain.robot, chain.robot.tree.link_names[-1]
+    point = rng.standard_normal(3)
+    J, inverse = robot.jacobian(q, link, point), np.linalg.inv(robot.mass_matrix(q).dense())
+    omega = J @ inverse @ J.swapaxes(-1, -2)
+    close(robot.operational_mobility(q, link, point), omega)
+    found = robot.operational_inertia(q, link, point)
+    close(found.inertia @ omega, np.broadcast_to(np.eye(6), omega.shape), 1e-7)
+    close(found.inverse, omega)
+    consistent = robot.dynamically_consistent_inverse(q, link, point)
+    close(J @ consistent, np.broadcast_to(np.eye(6), omega.shape), 1e-7)
+    close(robot.link_mobilities(q)[..., -1, :, :], robot.operational_mobility(q, link))
+    equation = robot.operational_dynamics(q, link, v, point)
+    F = np.einsum("...ij,...j->...i", equation.inertia, robot.jacobian_dot_times(q, link, v, point))
+    expected = np.einsum("...vw,...v->...w", consistent, robot.bias(q, v)) - F
+    close(equation.coriolis + equation.gravity, expected, 1e-7)
+
+
+def test_links_wrenches_and_parameters(chain: mimics.Pair, rng: np.random.Generator) -> None:
+    (q, v, a), robot, full, G = state(chain, rng), chain.robot, chain.full, chain.G
+    tau = robot.inverse_dynamics(q, v, a)
+    f = rng.standard_normal((robot.tree.n, 6))
+    pushed = robot.forward_dynamics(q, v, tau, f_ext=f)
+    close(a + np.einsum("via,ia->v", robot.forward_dynamics_wrench_derivative(q), f), pushed, 1e-9)
+    wide = chain.wide(q), G @ v
+    links = full.forward_link_dynamics(*wide, full.inverse_dynamics(*wide, G @ a)).links
+    close(robot.forward_link_dynamics(q, v, tau).links, links, 1e-8)
+    Y = robot.regressor(q, v, a)
+    inertial = np.asarray(robot.parameters().inertial)
+    close(Y @ inertial.ravel(), robot.with_joints(armature=0.0).inverse_dynamics(q, v, a), 1e-9)
+    M = robot.mass_matrix(q).dense()
+    close(M @ robot.forward_dynamics_parameter_derivatives(q, v, tau), -Y, 1e-9)
+
+
 def test_steps_and_rollouts(hand: mimics.Pair, rng: np.random.Generator) -> None:
     (q, v, tau), robot, dt = state(hand, rng), hand.robot, 1e-3
     new = robot.step(q, v, tau, dt)
@@ -179,8 +218,9 @@ def refusal(asked: asking.Asked) -> str:
 def test_every_question_answers_or_names_a_joint(hand: mimics.Pair, rng: np.random.Generator) -> None:
     refused = {asked.label: refusal(asked) for asked in mimics.questions(hand.robot, rng)}
     refused = {label: message for label, message in refused.items() if message}
-    assert all("'two' mimics 'one'" in message for message in refused.values()), refused
-    assert not refused.keys() & {"forward_dynamics", "inverse_dynamics", "step", "jacobian", "integrate", "linearize"}
+    assert not refused
+    with pytest.raises(catena.UnsupportedError, match="'two' mimics 'one'"):
+        hand.robot.regressor(np.zeros(2), np.zeros(2), np.zeros(2), joints=True)
     for ask in (hand.robot.operators, hand.robot.natural_orthogonal_complement):
         with pytest.raises(catena.UnsupportedError, match="'two' mimics 'one'"):
             ask(hand.robot.neutral())

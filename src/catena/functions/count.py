@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from catena.functions.catalogue import function_named
-from catena.functions.coupled import served
+from catena.functions.coupled_recipes import served
 from catena.functions.engine import evaluate, lowered_for, trace
 from catena.functions.function import Function
 from catena.model.dh import from_dh

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from catena.errors import CatenaError, ShapeError, UnsupportedError
 from catena.functions.catalogue import function_named
-from catena.functions.coupled import served
+from catena.functions.coupled_recipes import served
 from catena.functions.function import kind
 from catena.functions.linkwise import evaluate as run
 from catena.scalars import Scalar, arctan2, sincos, sqrt

@@ -65,7 +65,7 @@ class Compiled(Books):
         with a recipe for long chains is then answered by that.
         """
         if self.tree.mimic:
-            self._check_followers(function)
+            function = self._served(function)
         shape, dtype = chosen_shape(self.tree, function, kernel_shape), checked_dtype(function.question, dtype)
         key = "kernel", function.name, present, dtype.name, shape
         return self.once(key, lambda: self._built(function, present, dtype, shape))
@@ -82,19 +82,20 @@ class Compiled(Books):
 
         function = repeated.function
         if self.tree.mimic:
-            self._check_followers(function)
+            function = self._served(function)
             if chosen_shape(self.tree, function, kernel_shape) == "rolled":
                 refuse_followers(self.tree, f"{function.question} by loops over many links")
         shape, dtype = chosen_shape(self.tree, function, kernel_shape), checked_dtype(function.question, dtype)
         key = "repeated", repeated.name, present, dtype.name, shape
         return self.once(key, lambda: repeated_kernel(self.tree, repeated, present, dtype, shape))
 
-    def _check_followers(self, function: Function) -> None:
-        """Refuse, by joint, what does not serve joints that follow others."""
-        if followers(self.tree) is not None:
-            from catena.functions.coupled import check_served
+    def _served(self, function: Function) -> Function:
+        """What answers where joints follow others; refused, by joint, if nothing does."""
+        if followers(self.tree) is None:
+            return function
+        from catena.functions.coupled_recipes import served
 
-            check_served(self.tree, function)
+        return served(self.tree, function)
 
     def _built(self, function: Function, present: tuple[str, ...], dtype: np.dtype[Any], shape: str) -> Any:
         from catena.kernels.build import rolled_kernel, signature, unrolled_kernel

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from catena.functions import coupled
+from catena.functions import coupled, coupled_recipes
 from catena.functions.catalogue import MASS_MATRIX, MASS_MATRIX_TIMES
 from catena.functions.coupled import WORD
 from catena.functions.derived import vjp
@@ -40,7 +40,7 @@ def _gradient(ask: Ask, q: Array) -> Array:
 COUPLED_DENSE: Formulation = replace(
     DENSE,
     diagonal=_diagonal(MASS_MATRIX),
-    inv_diagonal=_diagonal(coupled.INVERSE_MASS_MATRIX),
+    inv_diagonal=_diagonal(coupled_recipes.INVERSE_MASS_MATRIX),
     logdet_gradient=Function(f"logdet_gradient/{WORD}", by_recipe, {"q": "q"}, {"gradient": "v"}, recipe=_gradient),
 )
 """Cholesky's factor of the whole matrix."""
@@ -50,6 +50,6 @@ COUPLED: Formulation = replace(
     times=MASS_MATRIX_TIMES,
     solve=coupled.SOLVE,
     logdet=coupled.LOG_DETERMINANT,
-    inv=coupled.INVERSE_MASS_MATRIX,
+    inv=coupled_recipes.INVERSE_MASS_MATRIX,
 )
 """Articulated bodies, with joints that move together freed together; square roots as in :data:`COUPLED_DENSE`."""

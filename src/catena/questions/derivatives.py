@@ -15,8 +15,6 @@ from catena.algorithms.wrench_derivatives import (
 )
 from catena.arguments.words import one_of, truth
 from catena.arguments.wrenches import Wrenches
-from catena.functions import coupled
-from catena.functions.coupled import chosen_of, composed
 from catena.functions.function import Function
 from catena.functions.linearization import LINEARIZE, STEPS
 from catena.functions.question import question
@@ -54,8 +52,7 @@ class Linearization(NamedTuple):
 
 def _forward_dynamics_derivatives(robot: Robot, given: tuple[str, ...], joint_losses: bool) -> Function:
     check_invertible(robot.tree)
-    losses = truth("joint_losses", joint_losses)
-    return chosen_of(robot.tree, FORWARD_DYNAMICS_DERIVATIVES[losses], coupled.DERIVATIVES[losses])
+    return FORWARD_DYNAMICS_DERIVATIVES[truth("joint_losses", joint_losses)]
 
 
 def _inverse_dynamics_derivatives(robot: Robot, given: tuple[str, ...], joint_losses: bool) -> Function:
@@ -70,8 +67,7 @@ def _forward_dynamics_wrench_derivative(robot: Robot, given: tuple[str, ...]) ->
 def _linearize(robot: Robot, given: tuple[str, ...], integrator: str, joint_losses: bool) -> Function:
     one_of("integrator", integrator, STEPS)
     check_invertible(robot.tree)
-    usual = LINEARIZE[integrator if "dt" in given else None, truth("joint_losses", joint_losses)]
-    return chosen_of(robot.tree, usual, composed(usual))
+    return LINEARIZE[integrator if "dt" in given else None, truth("joint_losses", joint_losses)]
 
 
 class Derivatives(MotionDerivatives):

@@ -8,8 +8,6 @@ import numpy as np
 import numpy.typing as npt
 
 from catena.algorithms.inverse_matrix import INVERSE_MASS_MATRIX
-from catena.functions import coupled
-from catena.functions.coupled import chosen_of
 from catena.functions.function import Function
 from catena.functions.question import question
 from catena.mass_matrix.matrix import MassMatrix
@@ -46,7 +44,7 @@ class OperationalDynamics(NamedTuple):
 
 def _inverse_mass_matrix(robot: Robot, given: tuple[str, ...]) -> Function:
     check_invertible(robot.tree)
-    return chosen_of(robot.tree, INVERSE_MASS_MATRIX, coupled.INVERSE_MASS_MATRIX)
+    return INVERSE_MASS_MATRIX
 
 
 class Operational(Jacobians):
