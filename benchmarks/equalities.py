@@ -3,7 +3,7 @@
     python benchmarks/equalities.py .venv/lib/python3.11/site-packages/robosuite
 
 Meant for packages that the tests do not install: unpack their wheels, no dependencies are needed. The dense equations
-are those of tests/peers/test_mujoco_equality.py. A file that MuJoCo does not compile by itself is a part of others.
+are those of tests/peers/test_mujoco_equality.py. Files that are parts of others, MuJoCo does not compile.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def result(file: Path, root: Path) -> str:
     try:
         model = compiled(file)
     except (ValueError, mujoco.FatalError) as error:
-        return f"a part of others: {str(error).splitlines()[0][:60]}"
+        return f"not compiled by MuJoCo: {str(error).splitlines()[0][:60]}"
     if not model.neq:
         return "no equalities once compiled"
     try:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from tests import asking, mimics
 
 import catena
 from catena.functions import catalogue, coupled
+from catena.functions.engine import kernel
 from catena.functions.function import Function
 from catena.functions.linkwise import evaluate
 
@@ -245,6 +248,12 @@ def test_rolled_kernels_agree(hand: mimics.Pair, rng: np.random.Generator) -> No
 
 C = """<link name="c"><inertial><mass value="1"/><inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial>
 </link>"""
+
+
+def test_arrays_that_nobody_knows_are_refused(hand: mimics.Pair) -> None:
+    renamed = replace(catalogue.INVERSE_DYNAMICS, name="inverse_dynamics/renamed", outputs={"what": "v"})
+    with pytest.raises(catena.UnsupportedError, match="'two' mimics 'one'"):
+        kernel(hand.robot, renamed)
 
 
 def test_evaluate_and_count(hand: mimics.Pair, rng: np.random.Generator) -> None:

@@ -31,6 +31,7 @@ from catena.algorithms.wrench_derivatives import (
 )
 from catena.functions.catalogue import BIAS
 from catena.functions.coupled import FORWARD_DYNAMICS, LOG_DETERMINANT, SOLVE, WORD
+from catena.functions.following import understood
 from catena.functions.function import Function, by_recipe, is_dense
 from catena.functions.linearization import LINEARIZE
 from catena.functions.recipes import Ask, columns
@@ -102,7 +103,8 @@ def served(tree: Tree, function: Function) -> Function:
     function = SUBSTITUTES.get(function.name, function)
     made = WORD in function.name.split("/") or (function.question in COMPOSED and function.algorithm is by_recipe)
     whole = function.question in SERVED and not any(map(_odd, function.outputs.values()))
-    if not made and not whole:
+    known = function.algorithm is by_recipe or understood(function)
+    if not known or not (made or whole):
         refuse_followers(tree, function.question)
     return function
 

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from catena.functions.function import Kind
+from catena.functions.function import Function, Kind, is_dense, kind
 from catena.model.mimic import Followers
 from catena.scalars import Scalar
 
@@ -25,6 +25,22 @@ LEADING_INPUTS = frozenset(("tau", "dtau", "b", "wa", "wq", "wv", "armature", "d
 
 LEADING_OUTPUTS = frozenset(("q", "a", "v", "x", "rate", "dtau"))
 """Outputs of which leaders have all: configurations, motions, and how these depend on torques."""
+
+
+MOVING_INPUTS = frozenset(
+    ["q", "q0", "q1", "goal", "v", "a", "x", "dq", "dv", "da", "ddv", "q_rate", "dv_rate", "wtau"]
+)
+"""Inputs that followers share with their leaders: configurations, motions, and weights of torques."""
+
+FELT_OUTPUTS = frozenset(["tau", "y", "gradient", "axes", "dq", "dv", "da", "ddv"])
+"""Outputs of followers that their leaders feel: torques, columns of Jacobians, and gradients by what moves."""
+
+
+def understood(function: Function) -> bool:
+    """Whether it is known of every array of coordinates or speeds what followers have to do with it."""
+    inputs = [name for name, of in function.inputs.items() if kind(of).per in ("q", "v")]
+    outputs = [name for name, of in function.outputs.items() if not is_dense(of) and kind(of).per in ("q", "v")]
+    return {*inputs} <= LEADING_INPUTS | MOVING_INPUTS and {*outputs} <= LEADING_OUTPUTS | FELT_OUTPUTS
 
 
 def _map(found: Followers, per: str) -> tuple[list[int], list[float], list[int]]:
