@@ -229,7 +229,8 @@ def _checked(robot: Any) -> Robot:
 
 def _standing(name: str, tree: Tree, places: dict[str, Any], is_object: bool) -> Standing:
     given = places.pop(name, (0.0, 0.0, 0.0))
-    position, rotation = given if np.ndim(given[0]) > 0 else (given, np.eye(3))
+    paired = isinstance(given, Sequence) and len(given) == 2 and not isinstance(given, str)
+    position, rotation = given if paired else (given, np.eye(3))
     part = JointPart(f"placement of {name}", "fixed", WORLD, name, rotation_from(rotation), position)
     turn, shift = checks.joint_placements(Parts(JointPart, [part]))
     return Standing(name, tree, turn[0], shift[0], is_object)
