@@ -52,7 +52,7 @@ class Pair:
     @classmethod
     def load(cls, name: str) -> Pair:
         """The robot of that name from :data:`ROBOTS`."""
-        robot, model = catena.load(urdf(name)), pin.buildModelFromUrdf(str(urdf(name)))
+        robot, model = catena.load(urdf(name), mimic="independent"), pin.buildModelFromUrdf(str(urdf(name)))
         order = [model.joints[model.getJointId(joint.name)].idx_v for joint in robot.joints]
         return cls(name, robot, model, order)
 

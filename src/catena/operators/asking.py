@@ -12,6 +12,7 @@ from catena.arguments.links import LinkLike, link_names
 from catena.errors import ShapeError
 from catena.later import reading_files
 from catena.model.configuration import coordinates
+from catena.model.mimic import refuse_followers
 
 if TYPE_CHECKING:
     from catena.operators.algebra import Operators
@@ -44,6 +45,7 @@ class HasOperators:
             from catena.operators.algebra import Operators
 
         robot = cast("Robot", self)
+        refuse_followers(robot.tree, "operators")
         q = coordinates(q, robot.nq, "operators: q").astype(float)
         if v is not None:
             v = coordinates(v, robot.nv, "operators: v").astype(float)

@@ -11,6 +11,7 @@ from catena.algorithms.joint_losses import JOINT_LOSSES, with_acting
 from catena.arguments.words import METHOD_HINTS, one_of, truth
 from catena.arguments.wrenches import Wrenches
 from catena.functions.catalogue import BIAS, FORWARD_DYNAMICS, INVERSE_DYNAMICS
+from catena.functions.coupled import dynamics_of
 from catena.functions.function import Function
 from catena.functions.question import Answering, question
 from catena.model.singular import check_invertible
@@ -40,7 +41,7 @@ def _forward_dynamics(
 
         function = functions_for(robot).forward
     else:
-        function = FORWARD_DYNAMICS[method]
+        function = dynamics_of(robot.tree, method)
     return adopting(with_acting(function, losses, springs), given)
 
 
