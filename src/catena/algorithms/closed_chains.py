@@ -56,6 +56,11 @@ def forces(links: Any, q: Field, lam: Sequence[Scalar], *, closures: Sequence[Cl
     return exerted([closure(links, q) for closure in closures], lam)
 
 
+def directions(links: Any, q: Field, *, closures: Sequence[Closure]) -> Matrix:
+    """Q: for each direction that is held the wrenches on the frames of both sides, twelve numbers."""
+    return [row for closure in closures for row in closure(links, q).held_wrenches]
+
+
 def exerted(closed: Sequence[Any], lam: Sequence[Scalar]) -> Matrix:
     """Of each constraint the wrench that its part of λ amounts to."""
     ends = list(accumulate(each.holds for each in closed))
