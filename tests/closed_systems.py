@@ -95,10 +95,17 @@ def state(
 
 CLOSED_MODELS: dict[str, Callable[[catena.System], np.ndarray]] = {
     "four_bar": lambda system: np.array([-1.0, 0.3, -1.2]),
-    "stewart_platform": lambda system: system.neutral(),
+    "stewart_platform": lambda system: _raised(system),
     "delta_robot": lambda system: _hanging(system),
 }
 """Closed mechanisms among the models, with a configuration near which they close."""
+
+
+def _raised(system: catena.System) -> np.ndarray:
+    """A Stewart platform where the file has it."""
+    q = system.neutral()
+    q[system.joint("platform_motion").q_slice.start + 2] = 0.8
+    return q
 
 
 def _hanging(system: catena.System) -> np.ndarray:

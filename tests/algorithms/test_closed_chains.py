@@ -52,14 +52,13 @@ def test_closed_models(name: str, rng: np.random.Generator) -> None:
     assert relative(system.forward_dynamics(q, v, tau).a, exact(system, q, v, tau)) < 1e-10
 
 
-@pytest.mark.parametrize("seed", range(10))
+@pytest.mark.parametrize("seed", range(5))
 def test_random_trees_with_loops_of_all_kinds(seed: int, rng: np.random.Generator) -> None:
     kinds = list(KINDS)
-    system, q = looped(seed, 9, [kinds[(3 * seed + i) % len(kinds)] for i in range(3)])
+    system, q = looped(seed, 7, kinds[2 * seed : 2 * seed + 2])
     v, tau = system.project_velocity(q, rng.standard_normal(system.nv)), rng.standard_normal(system.nv)
     expected = exact(system, q, v, tau)
-    shape = "rolled" if seed % 3 == 0 else "unrolled"
-    a, forces = system.forward_dynamics(q, v, tau, kernel=shape)
+    a, forces = system.forward_dynamics(q, v, tau, kernel="rolled" if seed % 2 else "unrolled")
     assert relative(a, expected) < 1e-9
     assert np.isfinite(forces).all()
 

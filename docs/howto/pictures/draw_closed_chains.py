@@ -77,7 +77,7 @@ def stewart_platform() -> None:
     system = catena.System.load(robots.path("stewart_platform"))
     platform = next(joint for joint in system.joints if joint.type == "free")
     guess = system.neutral()
-    guess[platform.q_slice.start + 2] += 0.05
+    guess[platform.q_slice.start + 2] = 0.85
     solid("stewart_platform", system, system.close(guess, fixed=[platform.name]), (18, -60))
 
 
@@ -93,13 +93,19 @@ def delta_robot() -> None:
 
 
 def two_arms() -> None:
-    """Two arms that hold a box."""
+    """Two arms that hold a box, from the side, high and low."""
     system = catena.System.load(robots.path("two_arms_with_box"))
-    guess = system.neutral()
-    guess[system.joint("box_motion").q_slice] = [0, 0, 0.55, 0, 0, 0, 1]
-    solid("two_arms_with_box", system, system.close(guess), (15, -70))
+    figure, axes = plt.subplots(figsize=(5.0, 3.2))
+    for height, bend, alpha in ((0.32, 0.35, 1.0), (0.45, 0.2, 0.25), (0.55, 0.0, 0.25)):
+        guess = system.neutral()
+        guess[system.joint("box_motion").q_slice] = [0, 0, height, 0, 0, 0, 1]
+        guess[[1, 7]], guess[[2, 8]], guess[[4, 10]] = bend, bend, -2 * bend  # shoulders, elbows, wrists
+        draw(axes, system, system.close(guess, fixed=["box_motion"]), (0, 2), alpha)
+    axes.set_aspect("equal")
+    axes.set(xlabel="x (m)", ylabel="z (m)")
+    figure.savefig(HERE / "two_arms_with_box.png", dpi=100, bbox_inches="tight")
 
 
 if __name__ == "__main__":
-    for drawing in (stewart_platform, delta_robot, two_arms, four_bar):
+    for drawing in (two_arms, four_bar, stewart_platform, delta_robot):
         drawing()

@@ -63,18 +63,14 @@ class Closures:
         self.bias = self._function("bias", {"q": "q", "v": "v"}, {"bias": f"dense:{self.rows}"})
         self.directions = self._function("directions", {"q": "q"}, {"Q": f"dense:{self.rows},12"})
         self.forces = self._function("forces", {"q": "q", "lam": k}, {"forces": m})
+        exerted = partial(closed_chains.torques, closures=self.closures)
+        self.torques = Function(f"torques/closed/{self._digest}", exerted, {"q": "q", "lam": k}, {"tau": "v"})
         self.white_jacobian = self._function("white_jacobian", {"q": "q"}, {"B": f"dense:nv,{self.rows}"})
         self._moved: dict[tuple[str, ...], Function] = {}
         pushed, answer = {"q": "q", "x": "v", "wanted": k}, {"a": "v", "forces": m}
         self._answer, self._fast_answer = answer, {**answer, "independence": "dense:1"}
         self._fast_response = self._function("response", pushed, self._fast_answer)
         self.response = self._composed("response", pushed, self._responses)
-
-    def plain(self, name: str) -> Function:
-        """What has this name, rates or bias, as a function that can be differentiated: without a recipe."""
-        algorithm = partial(getattr(closed_chains, name), closures=self.closures)
-        outputs = {name: f"robot:{self.rows}"}
-        return Function(f"{name}/plain/{self._digest}", algorithm, {"q": "q", "v": "v"}, outputs)
 
     def forward_dynamics(self, given: Sequence[str]) -> Function:
         """Forward dynamics of calls that give "f_ext" and "gains", or one of them, or none."""

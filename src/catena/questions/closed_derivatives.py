@@ -16,7 +16,7 @@ import numpy.typing as npt
 from catena.arguments.arrays import Port, Signature
 from catena.errors import UnsupportedError
 from catena.functions.closures import Closures, finite
-from catena.functions.derived import jvp, vjp
+from catena.functions.derived import jvp
 from catena.functions.function import Function
 from catena.questions.closing import RANK, Closing
 
@@ -46,17 +46,17 @@ class Slopes:
     @cached_property
     def rates(self) -> Function:
         """(∂J) x."""
-        return jvp(self._closures.plain("rates"), ("q",))
+        return jvp(self._closures.rates, ("q",))
 
     @cached_property
     def forces(self) -> Function:
         """(∂Jᵀ) λ."""
-        return jvp(vjp(self._closures.plain("rates"), ("v",)), ("q",))
+        return jvp(self._closures.torques, ("q",))
 
     @cached_property
     def bias(self) -> Function:
         """∂(J̇ v)."""
-        return jvp(self._closures.plain("bias"), ("q", "v"))
+        return jvp(self._closures.bias, ("q", "v"))
 
 
 class ClosedDerivatives(Closing):
@@ -105,7 +105,7 @@ class ClosedDerivatives(Closing):
             system._compiled.kernel,
         )
         push = dtau - np.asarray(system.forest.inverse_dynamics_jvp(q, v, a, dq, dv, np.zeros(system.nv)))
-        push = push + np.asarray(kernel(slopes.forces)(q, np.zeros(system.nv), dq, lam))
+        push = push + np.asarray(kernel(slopes.forces)(q, lam, dq))
         drift = np.asarray(kernel(slopes.rates)(q, a, dq)) + np.asarray(kernel(slopes.bias)(q, v, dq, dv))
         return np.asarray(system.constrained_response(q, push, -drift).change)
 

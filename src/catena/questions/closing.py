@@ -87,7 +87,7 @@ class Closing(ClosedChains):
             free[system.joint(joint).v_slice] = False
         guess = np.array(system.normalize(q), dtype=float)
         found = guess.reshape(-1, system.nq)
-        error = newton(system, found, free, tolerance, steps)
+        error = _newton(system, found, free, tolerance, steps)
         if not (error <= tolerance).all():
             raise self._unmet(found.reshape(guess.shape), ~(error <= tolerance), tolerance)
         return found.reshape(guess.shape)
@@ -180,7 +180,7 @@ class Closing(ClosedChains):
         return Redundancy(rank, len(J), system.nv - rank, tuple(groups))
 
 
-def newton(system: System, q: Array, free: Array, tolerance: float, steps: int) -> Array:
+def _newton(system: System, q: Array, free: Array, tolerance: float, steps: int) -> Array:
     """Close samples (s, nq) in place; how far each is off at the end."""
     r = np.asarray(system.closure_residual(q))
     error: Array = np.abs(r).max(axis=1, initial=0.0)

@@ -19,7 +19,7 @@ from catena.arguments.words import one_of, truth
 from catena.arguments.wrenches import Wrenches
 from catena.errors import DivergenceWarning, ModelError, UnsupportedError, warn
 from catena.functions.question import Answering
-from catena.questions.closing import MOST_ROWS, newton
+from catena.questions.closing import MOST_ROWS
 from catena.questions.stepping import INTEGRATOR_HINTS, State
 from catena.simulation.divergence import tell
 from catena.simulation.laws import Control
@@ -250,9 +250,14 @@ def _advanced(system: System, integrator: str, rates: Rates, q: Array, v: Array,
 
 
 def _on_the_constraints(system: System, q: Array, v: Array) -> State:
-    """The nearest states that meet the constraints, on position and on velocity."""
-    shape = q.shape
-    q = np.array(q).reshape(-1, system.nq)
-    newton(system, q, np.ones(system.nv, dtype=bool), CLOSED, CORRECTIONS)
-    q = q.reshape(shape)
+    """States that meet the constraints, nearest in kinetic energy: Newton's method on q, and a projection of v."""
+    still, r = np.zeros(system.nv), np.asarray(system.closure_residual(q))
+    for _ in range(CORRECTIONS):
+        error = np.abs(r).max(axis=-1, initial=0.0)
+        if not (error > CLOSED).any():
+            break
+        trial = np.asarray(system.integrate(q, system.constrained_response(q, still, -r).change))
+        new = np.asarray(system.closure_residual(trial))
+        better = (np.abs(new).max(axis=-1, initial=0.0) < error)[..., None]
+        q, r = np.where(better, trial, q), np.where(better, new, r)
     return State(q, system.project_velocity(q, v))
