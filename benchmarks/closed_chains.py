@@ -1,6 +1,6 @@
-"""Closed chains on one core: two xArm7 on one box beside Pinocchio; many arms on one object; arms of many links.
+"""Closed chains on one core: two xArm7 on one box beside Pinocchio; many arms, arms of many links, many small loops.
 
-python benchmarks/closed_chains.py [--arms 1000] [--links 100000]
+python benchmarks/closed_chains.py [--arms 1000] [--links 100000] [--loops 1000]
 """
 
 from __future__ import annotations
@@ -26,6 +26,22 @@ def grasped(arm: catena.Robot, tip: str, count: int) -> catena.System:
     names = [f"arm{i}" for i in range(count)]
     held = [catena.Weld(f"{name}/{tip}", "box", second_position=GRIPS[i % 2]) for i, name in enumerate(names)]
     return catena.System(dict.fromkeys(names, arm), [box], held)
+
+
+def ladder(cells: int) -> catena.System:
+    """A planar ladder of rails and rungs, all hinged: a loop in each cell."""
+    builder, held = catena.Builder("ladder"), []
+    bar = {"mass": 1.0, "com": (0.5, 0.0, 0.0), "inertia": (0.001, 0.09, 0.09)}
+    end, upright = (1.0, 0.0, 0.0), (0.0, -np.pi / 2, 0.0)
+    builder.link("rung0", **bar).revolute("turn0", "base", "rung0", "y", rotation=upright)
+    for i in range(1, cells + 1):
+        below = (f"rail{i - 1}", end) if i > 1 else ("base", (0.0, 0.0, 0.0))
+        builder.link(f"rail{i}", **bar).link(f"rung{i}", **bar).link(f"top{i}", **bar)
+        builder.revolute(f"bend{i}", below[0], f"rail{i}", "y", position=below[1])
+        builder.revolute(f"turn{i}", f"rail{i}", f"rung{i}", "y", position=end, rotation=upright)
+        builder.revolute(f"lid{i}", f"rung{i}", f"top{i}", "y", position=end, rotation=upright)
+        held.append(catena.Ball(f"ladder/rung{i - 1}", f"ladder/top{i}", end, second_position=end))
+    return catena.System([builder.build()], constraints=held)
 
 
 def states(system: catena.System, batch: tuple[int, ...] = ()) -> list[np.ndarray]:
@@ -142,6 +158,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--arms", type=int, default=1000)
     parser.add_argument("--links", type=int, default=100_000)
+    parser.add_argument("--loops", type=int, default=1000)
     arguments = parser.parse_args()
     catena.set_threads(1)
     head = ["", "ns for a state", "Pinocchio's constraintDynamics in a loop, ns", "ratio"]
@@ -155,6 +172,13 @@ def main() -> None:
         time = one_state(grasped(chain, chain.links[-1].name, 3))
         rows.append([f"{n:,}", time / (3 * n) * 1e9])
     table("Three chains on one box, one state", ["links of each", "ns for a link"], rows)
+    rows = []
+    for n in sizes(arguments.loops)[1:]:
+        system = ladder(n)
+        given = system.neutral(), np.zeros(system.nv), np.ones(system.nv)
+        time = best({"all": lambda system=system, given=given: system.forward_dynamics(*given)}, 0.5)["all"]
+        rows.append([f"{n:,}", time / n * 1e6])
+    table("Ladders of small loops, one state", ["loops", "µs for a loop"], rows)
 
 
 if __name__ == "__main__":

@@ -38,7 +38,7 @@ def semi_implicit(links: Links, accelerations: Accelerations, q: Field, v: Field
 def midpoint(links: Links, accelerations: Accelerations, q: Field, v: Field, dt: Scalar) -> State:
     """The explicit midpoint rule, of order 2: a step with the rates found half a step ahead."""
     q1, v1 = links.fields("q1 v1")
-    qm, vm, _ = _stage(links, q, v, v, accelerations(links, q, v), dt * 0.5)
+    qm, vm, _ = stage(links, q, v, v, accelerations(links, q, v), dt * 0.5)
     a = accelerations(links, qm, vm)
     for k in links.base_to_tip():
         v1[k] = v[k] + _times(dt, a[k])
@@ -51,11 +51,11 @@ def rk4(links: Links, accelerations: Accelerations, q: Field, v: Field, dt: Scal
     q1, v1 = links.fields("q1 v1")
     half, sixth = dt * 0.5, dt * (1 / 6)
     a1 = accelerations(links, q, v)
-    q2, v2, u2 = _stage(links, q, v, v, a1, half)
+    q2, v2, u2 = stage(links, q, v, v, a1, half)
     a2 = accelerations(links, q2, v2)
-    q3, v3, u3 = _stage(links, q, v, u2, a2, half)
+    q3, v3, u3 = stage(links, q, v, u2, a2, half)
     a3 = accelerations(links, q3, v3)
-    q4, v4, u4 = _stage(links, q, v, u3, a3, dt)
+    q4, v4, u4 = stage(links, q, v, u3, a3, dt)
     a4 = accelerations(links, q4, v4)
     for k in links.base_to_tip():
         v1[k] = v[k] + _times(sixth, a1[k] + a2[k] + a2[k] + a3[k] + a3[k] + a4[k])
@@ -64,7 +64,7 @@ def rk4(links: Links, accelerations: Accelerations, q: Field, v: Field, dt: Scal
     return q1, v1
 
 
-def _stage(links: Links, q: Field, v: Field, u_rate: Field, v_rate: Field, dt: Scalar) -> tuple[Field, Field, Field]:
+def stage(links: Links, q: Field, v: Field, u_rate: Field, v_rate: Field, dt: Scalar) -> tuple[Field, Field, Field]:
     """The state that rates lead to from (q, v) in dt, and the rate u̇ of the tangent vector u there."""
     qs, vs, rate = links.fields("qs vs rate")
     for k in links.base_to_tip():
@@ -215,3 +215,12 @@ def step_function(integrator: str, dynamics: Function, joint_losses: bool = Fals
         choose=dynamics.choose,
         cut=dynamics.cut,
     )
+
+
+STAGE = Function(
+    "stage",
+    stage,
+    inputs={"q": "q", "v": "v", "u_rate": "v", "v_rate": "v", "dt": "robot"},
+    outputs={"q": "q", "v": "v", "rate": "v"},
+)
+"""One stage of a method of Runge and Kutta, for accelerations that come from elsewhere, as those of closed chains."""

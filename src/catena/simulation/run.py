@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from catena.errors import ShapeError
+from catena.errors import ShapeError, UnsupportedError
 
 if TYPE_CHECKING:
     from catena.robot import Robot
@@ -79,6 +79,13 @@ class Run:
         """The momentum about the base's origin, (..., rows, 6): angular (N m s), then linear (N s)."""
         return self.robot.momentum(self.q, self.v)
 
+    def constraint_drift(self) -> Array:
+        """How far the constraints of a System are from being met, at most, (..., rows) in m and rad; 0 without any."""
+        residual = getattr(self.robot, "closure_residual", None)
+        if residual is None:
+            return np.zeros(self.q.shape[:-1])
+        return np.asarray(np.abs(np.asarray(residual(self.q))).max(axis=-1, initial=0.0))
+
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the run, with its robot, to a file that `catena.load_run` reads: NumPy's npz, nothing pickled.
 
@@ -86,6 +93,8 @@ class Run:
         """
         from catena.simulation.files import write
 
+        if hasattr(self.robot, "constraints"):
+            raise UnsupportedError("save: runs of a System are not written to files yet; pickle them")
         write(self, path)
 
     def resampled(self, t: npt.ArrayLike) -> Run:

@@ -16,7 +16,10 @@ from catena.arguments.words import one_of
 from catena.arguments.wrenches import Wrenches
 from catena.errors import ShapeError, UnsupportedError
 from catena.functions.question import Answering
+from catena.questions.closed_chains import ClosedChains
 from catena.questions.stepping import INTEGRATOR_HINTS
+from catena.simulation.closed_rollouts import INTEGRATORS as CLOSED_INTEGRATORS
+from catena.simulation.closed_rollouts import rollout_of, tell_open
 from catena.simulation.divergence import tell
 from catena.simulation.events import STOP, Event, Watch, ends, happened, watched, watches
 from catena.simulation.laws import Control
@@ -26,6 +29,7 @@ from catena.simulation.run import Run
 
 if TYPE_CHECKING:
     from catena.robot import Robot
+    from catena.system import System
 
 Array = npt.NDArray[Any]
 
@@ -40,7 +44,7 @@ FIRST = 16
 
 
 def simulate(
-    robot: Robot,
+    robot: Robot | System,
     q: npt.ArrayLike,
     v: npt.ArrayLike,
     duration: float,
@@ -59,16 +63,18 @@ def simulate(
     method: str = "innovations",
     joint_losses: bool = False,
     joint_springs: bool = True,
+    projected: bool = True,
+    gains: npt.ArrayLike | None = None,
     progress: bool | None = None,
 ) -> Run:
-    """How a robot, or many samples of it, moves from (q, v) on for a time.
+    """How a robot or a closed system, or many samples of it, moves from (q, v) on for a time.
 
         run = catena.simulate(robot, q, v, duration=5.0, dt=1e-3, control=f)
 
     Ctrl-C ends a simulation early and returns what was done so far; `run.how` says so.
 
     Args:
-        robot: who moves.
+        robot: who moves: a Robot or a System.
         q: configurations to start from, (..., nq).
         v: joint velocities to start with, (..., nv).
         duration: how long, in s; rounded to whole numbers of dt.
@@ -92,25 +98,42 @@ def simulate(
         method: the formulation of forward dynamics.
         joint_losses: whether the model's damping and friction act.
         joint_springs: whether the model's springs act.
+        projected: of a System, whether each step ends where its constraints are met; see `System.step`.
+        gains: of a System, Baumgarte's, (2,) in 1/s² and 1/s.
         progress: whether to show a progress bar; if None, on a terminal when it takes long.
 
     Returns:
         The run. Cost: O(n) for each step.
     """
     if not isinstance(robot, Answering):
-        raise UnsupportedError(f"simulate: expected a Robot first, got a {type(robot).__name__}")
+        raise UnsupportedError(f"simulate: expected a Robot or a System first, got a {type(robot).__name__}")
     steps = _steps(duration, dt)
     own = one_of("integrator", integrator, (*INTEGRATORS, *OWN), INTEGRATOR_HINTS) in OWN
     options = Options("rk4" if own else integrator, method, joint_losses, joint_springs, np.float64, None)
     asked = Asked(q, v, None, dt, steps, control, None, parameters, f_ext, every, bound, t0=t0)
-    rollout = Rollout(robot, asked, options)
+    rollout = _rollout(robot, asked, options, integrator, projected, gains)
     run = _Simulation(rollout, watches(events, stop))
     with Bar(steps * rollout.dt, progress) as bar:
         try:
             run.fill(_parts(integrator, rollout, run.q, run.v, tolerance), bar)
         except KeyboardInterrupt:
             run.interrupted = True
-    return run.result(integrator)
+    found = run.result(integrator)
+    if isinstance(robot, ClosedChains):
+        tell_open("simulate", found, projected)
+    return found
+
+
+def _rollout(
+    robot: Robot | System, asked: Asked, options: Options, integrator: str, projected: bool, gains: Any
+) -> Rollout:
+    """A rollout of what was given, with the steps that it can make."""
+    if isinstance(robot, ClosedChains):
+        one_of("integrator of a System", integrator, CLOSED_INTEGRATORS, INTEGRATOR_HINTS)
+        return rollout_of(robot, asked, options, projected, gains)
+    if gains is not None:
+        raise UnsupportedError("simulate: gains are those of constraints, and a Robot has none; give a catena.System")
+    return Rollout(robot, asked, options)
 
 
 @dataclass(frozen=True)
@@ -211,7 +234,7 @@ def _rows_by_steps(rollout: Rollout, q: Array, v: Array) -> Iterator[Filled]:
             first=row * every,
         )
         began = time.perf_counter()
-        part = run_of(Rollout(rollout.robot, asked, rollout.options))
+        part = run_of(type(rollout)(rollout.robot, asked, rollout.options))
         q[..., row : row + count + 1, :], v[..., row : row + count + 1, :] = part.q, part.v
         step = np.where(part.diverged_step >= 0, part.diverged_step + row * every, -1)
         row += count
