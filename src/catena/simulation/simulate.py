@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,6 +19,8 @@ from catena.functions.question import Answering
 from catena.questions.stepping import INTEGRATOR_HINTS
 from catena.simulation.divergence import tell
 from catena.simulation.events import STOP, Event, Watch, ends, happened, watched, watches
+from catena.simulation.forces import JointLimits
+from catena.simulation.ground import Ground
 from catena.simulation.laws import Control
 from catena.simulation.progress import Bar
 from catena.simulation.rolling import Asked, Options, Rollout, run_of
@@ -59,6 +61,9 @@ def simulate(
     method: str = "innovations",
     joint_losses: bool = False,
     joint_springs: bool = True,
+    joint_limits: bool | JointLimits = False,
+    ground: Ground | None = None,
+    memory: Mapping[str, npt.ArrayLike] | None = None,
     progress: bool | None = None,
 ) -> Run:
     """How a robot, or many samples of it, moves from (q, v) on for a time.
@@ -90,8 +95,13 @@ def simulate(
         tolerance: the error that "adaptive" allows itself in a step, relative and absolute.
         bound: samples in which a joint is faster than this count as diverged.
         method: the formulation of forward dynamics.
-        joint_losses: whether the model's damping and friction act.
+        joint_losses: whether the model's damping and dry friction act. With integrators of one stage, "semi_implicit"
+            and "linearly_implicit", friction sticks.
         joint_springs: whether the model's springs act.
+        joint_limits: whether springs push joints back into their ranges, for integrators of one stage; True or a
+            `catena.JointLimits`.
+        ground: what the robot stands on, for integrators of one stage: a `catena.Ground`; None for nothing.
+        memory: what friction remembers from before, `run.memory` of the run that this one goes on from.
         progress: whether to show a progress bar; if None, on a terminal when it takes long.
 
     Returns:
@@ -101,8 +111,10 @@ def simulate(
         raise UnsupportedError(f"simulate: expected a Robot first, got a {type(robot).__name__}")
     steps = _steps(duration, dt)
     own = one_of("integrator", integrator, (*INTEGRATORS, *OWN), INTEGRATOR_HINTS) in OWN
-    options = Options("rk4" if own else integrator, method, joint_losses, joint_springs, np.float64, None)
-    asked = Asked(q, v, None, dt, steps, control, None, parameters, f_ext, every, bound, t0=t0)
+    options = Options(
+        "rk4" if own else integrator, method, joint_losses, joint_springs, np.float64, None, joint_limits, ground
+    )
+    asked = Asked(q, v, None, dt, steps, control, None, parameters, f_ext, every, bound, t0=t0, memory=memory)
     rollout = Rollout(robot, asked, options)
     run = _Simulation(rollout, watches(events, stop))
     with Bar(steps * rollout.dt, progress) as bar:
@@ -115,11 +127,15 @@ def simulate(
 
 @dataclass(frozen=True)
 class Filled:
-    """States were computed up to a row; steps, counted from the start, and joints at which samples diverged."""
+    """States were computed up to a row; steps, counted from the start, and joints at which samples diverged.
+
+    `memory` is what friction remembers there.
+    """
 
     rows: int
     step: Array
     joint: Array
+    memory: Mapping[str, Array] = field(default_factory=dict)
 
 
 class _Simulation:
@@ -141,6 +157,7 @@ class _Simulation:
         self.rows, self.interrupted = 0, False
         self.step, self.joint = np.full(batch, -1), np.full(batch, -1)
         self.events: list[Event] = []
+        self.memory: Mapping[str, Array] = rollout.asked.memory or {}
 
     def fill(self, parts: Iterator[Filled], bar: Bar) -> None:
         """Take in part after part, until one of them ends the run."""
@@ -150,7 +167,10 @@ class _Simulation:
             self.step, self.joint = np.where(new, part.step, self.step), np.where(new, part.joint, self.joint)
             bar.at(self.t[part.rows] - self.t[0])
             if self._ended(slice(first, part.rows + 1)):
+                if part.memory and self.rows < part.rows:
+                    self.memory = _part(self.rollout, self.q, self.v, first, self.rows - first, self.memory).memory
                 return
+            self.memory = part.memory
 
     def _ended(self, rows: slice) -> bool:
         """Note the events of some rows, the first of which was looked at before; whether the run ends there."""
@@ -182,6 +202,7 @@ class _Simulation:
             "; ".join(filter(None, how)),
             tuple(sorted(self.events, key=lambda event: event.t)),
             None if rollout.control is None else rollout.torques(t, q, v),
+            self.memory,
         )
 
 
@@ -200,24 +221,26 @@ def _parts(integrator: str, rollout: Rollout, q: Array, v: Array, tolerance: flo
 
 def _rows_by_steps(rollout: Rollout, q: Array, v: Array) -> Iterator[Filled]:
     """Fill in rows by rollouts, each about as long as :data:`PACE` allows."""
-    every, row, size = rollout.asked.every, 0, FIRST
+    every, row, size, memory = rollout.asked.every, 0, FIRST, rollout.asked.memory
     while row < rollout.rows:
         count = min(size, rollout.rows - row)
-        asked = replace(
-            rollout.asked,
-            q=q[..., row, :].copy(),
-            v=v[..., row, :].copy(),
-            steps=count * every,
-            first=row * every,
-        )
         began = time.perf_counter()
-        part = run_of(Rollout(rollout.robot, asked, rollout.options))
+        part = _part(rollout, q, v, row, count, memory)
         q[..., row : row + count + 1, :], v[..., row : row + count + 1, :] = part.q, part.v
         step = np.where(part.diverged_step >= 0, part.diverged_step + row * every, -1)
-        row += count
-        yield Filled(row, step, part.diverged_joint)
+        row, memory = row + count, part.memory
+        yield Filled(row, step, part.diverged_joint, memory)
         if time.perf_counter() - began < PACE / 2:
             size *= 2
+
+
+def _part(rollout: Rollout, q: Array, v: Array, row: int, count: int, memory: Any) -> Run:
+    """So many rows from one that is filled in."""
+    every, state = rollout.asked.every, (q[..., row, :].copy(), v[..., row, :].copy())
+    asked = replace(
+        rollout.asked, q=state[0], v=state[1], steps=count * every, first=row * every, memory=memory or None
+    )
+    return run_of(Rollout(rollout.robot, asked, rollout.options))
 
 
 def _steps(duration: Any, dt: Any) -> int:
