@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -47,6 +47,8 @@ class Run:
     """What happened in a simulation, in the order of time."""
     torques: Array | Callable[[], Array] | None = field(default=None, repr=False)
     """What `tau` is, or how to find it."""
+    memory: Mapping[str, Array] = field(default_factory=dict, repr=False)
+    """What friction remembers at the end, by name, (..., count): with it, another run goes on where this one ended."""
 
     def __getstate__(self) -> dict[str, Any]:
         """What is pickled: torques that were not asked for yet are computed."""
@@ -119,4 +121,4 @@ class Run:
         q = self.robot.integrate(ends[0][0], share * self.robot.difference(*ends[0]))
         v = (1 - share) * ends[1][0] + share * ends[1][1]
         kept = [np.where(share == 1, b, np.where(share == 0, a, x)) for (a, b), x in zip(ends, (q, v), strict=True)]
-        return replace(self, t=at, q=kept[0], v=kept[1], dt=float("nan"), torques=None)
+        return replace(self, t=at, q=kept[0], v=kept[1], dt=float("nan"), torques=None, memory={})
