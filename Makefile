@@ -10,7 +10,7 @@ BIN := .venv/bin
 .DELETE_ON_ERROR:
 
 demo: .venv/.demo
-	$(BIN)/python examples/demo.py
+	$(BIN)/catena demo
 
 test: .venv/.dev
 	$(BIN)/python -m pytest -n $(WORKERS)
@@ -35,7 +35,7 @@ $(BIN)/python:
 	.venv/bin/python -m pip install --quiet --disable-pip-version-check --upgrade pip  # old ones search for many minutes
 
 .venv/.demo: pyproject.toml | $(BIN)/python
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e .
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[view,mjcf]'
 	@touch $@
 
 .venv/.dev: pyproject.toml | $(BIN)/python

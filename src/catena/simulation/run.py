@@ -14,6 +14,7 @@ import numpy.typing as npt
 from catena.errors import ShapeError, UnsupportedError
 
 if TYPE_CHECKING:
+    from catena.drawing.page import Page
     from catena.robot import Robot
 
 Array = npt.NDArray[Any]
@@ -98,6 +99,43 @@ class Run:
         if hasattr(self.robot, "constraints"):
             raise UnsupportedError("save: runs of a System are not written to files yet; pickle them")
         write(self, path)
+
+    def render(self, path: str | os.PathLike[str], **options: Any) -> None:
+        """Draw the run as a film: a GIF, an MP4 (by ffmpeg) or a page for browsers (.html), by the file's ending.
+
+            run.render("swing.gif", speed=0.5)
+
+        A picture (.png, .jpg, .webp) shows the last state. No display is needed. Needs the extra
+        `catena-dynamics[view]`.
+
+        Args:
+            path: the file to write.
+            options: `size`, `view`, `frames` and `center_of_mass` as `catena.render` has them; `rate`, pictures a
+                second, 25 unless given; `speed`, 2.0 for twice as fast.
+        """
+        from catena.drawing.pictures import film
+
+        film(self, path, **options)
+
+    def plot(self, path: str | os.PathLike[str] | None = None, *, sample: int | tuple[int, ...] | None = None) -> Any:
+        """Plot coordinates, speeds, torques and the drift of energy; see `catena.plots.motion`.
+
+        Args:
+            path: a file to write, PNG, SVG or PDF by its ending.
+            sample: which sample of a batch; the first if left out.
+
+        Returns:
+            The figure, a `matplotlib.figure.Figure`.
+        """
+        from catena.plots.runs import motion
+
+        return motion(self, path, sample=sample)
+
+    def view(self, **options: Any) -> Page:
+        """Show the run as a page in the browser, with controls to play it; options are those of `catena.view`."""
+        from catena.drawing.page import view
+
+        return view(self.robot, run=self, **options)
 
     def resampled(self, t: npt.ArrayLike) -> Run:
         """The run at other times, within those that it covers: between two states, q moves at constant speed.
