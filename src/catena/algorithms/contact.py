@@ -165,7 +165,8 @@ def _within(s: Vec3) -> Vec3:
     """A stretch, cut to the length that a bristle can have."""
     length = s.dot(s)
     share: Scalar = DEFLECTION / sqrt(where(length > DEFLECTION**2, length, DEFLECTION**2))
-    return s * share
+    within: Vec3 = s * share
+    return within
 
 
 def _inside(frame: Transform, centre: Sequence[float]) -> Vec3:
