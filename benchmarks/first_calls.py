@@ -19,7 +19,7 @@ from peers import urdf
 FIRST = """
 import sys, time
 import numpy as np, catena
-robot = catena.load(sys.argv[1])
+robot = catena.load(sys.argv[1], mimic="independent")
 q = np.zeros(robot.nq); v = np.zeros(robot.nv)
 start = time.perf_counter(); robot.forward_dynamics(q, v, v); print(time.perf_counter() - start)
 """
