@@ -45,6 +45,8 @@ from catena.model.constraints import (
 )
 from catena.parameters.record import Parameters
 from catena.robot import Robot
+from catena.simulation.forces import JointLimits
+from catena.simulation.ground import Ground
 from catena.simulation.run import Run
 from catena.system import System
 from catena.version import __version__
@@ -75,7 +77,9 @@ __all__ = [
     "DivergenceWarning",
     "FixedToWorld",
     "FrictionlessPoint",
+    "Ground",
     "Hinge",
+    "JointLimits",
     "LoadError",
     "MassMatrix",
     "ModelError",

@@ -13,7 +13,7 @@ import catena
 from catena.cli._files import AS_JSON
 from catena.errors import UnknownNameError, UnsupportedError
 
-HELPERS = ("peers", "timing", "loglog")
+HELPERS = ("peers", "timing", "loglog", "case", "report", "machine")
 
 
 def folder() -> Path:

@@ -82,7 +82,7 @@ def _joint_table(robot: Robot, lines: int) -> Table:
         table.add_column(heading, justify="right", no_wrap=True)
     for row, joint in enumerate(joints):
         start, stop = joint.q_slice.start, joint.q_slice.stop
-        where = str(start) if stop == start + 1 else f"{start}:{stop}"
+        where = "–" if stop == start else str(start) if stop == start + 1 else f"{start}:{stop}"
         table.add_row(Text(printable(joint.name)), where, *(cells[row] for cells in columns.values()))
     if robot.tree.n > lines:
         table.add_row(f"… {robot.tree.n - lines:,} more")
@@ -92,6 +92,8 @@ def _joint_table(robot: Robot, lines: int) -> Table:
 def _number(value: Any) -> str:
     """One number, or one for all coordinates if they are equal; a dash where there is no limit."""
     values = np.atleast_1d(value)
+    if not values.size:  # a joint that mimics another has none
+        return "–"
     if not np.all(values == values[0]):
         return "…"
     return f"{values[0]:.4g}" if np.isfinite(values[0]) else "–"

@@ -82,8 +82,7 @@ def _names(robot: Any, which: str) -> list[str]:
 
 def _lines(axis: Any, t: Array, values: Array, names: list[str]) -> None:
     count = values.shape[1]
-    chosen: Array = np.unique(np.linspace(0, count - 1, min(count, MOST)).astype(int))
-    for k in chosen:
+    for k in np.unique(np.linspace(0, max(count - 1, 0), min(count, MOST)).astype(int)):
         axis.plot(t, values[:, k], label=names[k])
     if 0 < count <= NAMES:
         axis.legend(loc="center left", bbox_to_anchor=(1.0, 0.5))

@@ -46,6 +46,7 @@ def write(run: Run, path: str | os.PathLike[str]) -> None:
     }
     named = {f"robot.{name}": x for name, x in arrays.items() if isinstance(x, np.ndarray)}
     named |= {f"run.{name}": x for name in _ARRAYS if (x := getattr(run, name)) is not None}
+    named |= {f"memory.{name}": x for name, x in run.memory.items()}
     named |= {} if run.tau is None else {"run.tau": run.tau}
     target = os.path.abspath(os.fspath(path))
     handle, temporary = tempfile.mkstemp(dir=os.path.dirname(target), suffix=".part")
@@ -141,4 +142,7 @@ def _run(arrays: Mapping[str, Array], notes: Mapping[str, Any]) -> dict[str, Any
         raise ValueError(f"t {found['t'].shape}, q {q.shape} and v {v.shape} do not belong together")
     events = tuple(Event(str(name), float(t), tuple(sample)) for name, t, sample in notes["events"])
     words = {name: notes["run"][name] for name in _WORDS}
-    return {**found, **words, "events": events, "torques": arrays.get("run.tau")}
+    memory = {name.removeprefix("memory."): x for name, x in arrays.items() if name.startswith("memory.")}
+    if any(x.shape[:-1] != q.shape[:-2] for x in memory.values()):
+        raise ValueError(f"memory does not belong to {q.shape[:-2]} samples")
+    return {**found, **words, "events": events, "torques": arrays.get("run.tau"), "memory": memory}

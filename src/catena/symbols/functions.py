@@ -17,6 +17,7 @@ from catena.functions.linkwise import run_on
 from catena.later import optional
 from catena.model.joints import JOINT_TYPES
 from catena.model.lowering.lowered import lower
+from catena.model.mimic import refuse_followers
 from catena.model.tree import Tree
 from catena.scalars import Scalar
 from catena.spatial import ArticulatedInertia, Mat3, RigidInertia
@@ -150,6 +151,7 @@ def symbolic(
     if (link is not None) != (what in OF_LINKS):
         wanted = "a link" if what in OF_LINKS else "no link"
         raise UnsupportedError(f"symbolic {what!r}: expected {wanted}, found link={link!r}")
+    refuse_followers(robot.tree, "symbolic")
     _require_sympy()
     closed = what in WHAT or what == FORWARD_DYNAMICS
     if form == "closed" and not closed:

@@ -72,8 +72,8 @@ class UrdfParts:
     Links and joints are plain tuples of the fields of LinkPart and JointPart.
     """
 
-    def __init__(self, document: Document, package_roots: tuple[str, ...] = (), *, closed: bool = False) -> None:
-        self.document, self._closed = document, closed
+    def __init__(self, document: Document, package_roots: tuple[str, ...] = ()) -> None:
+        self.document = document
         self.package_roots = package_roots
         self.directory = None if document.path is None else str(document.path.absolute().parent)
         self.name = "robot"
@@ -221,7 +221,7 @@ class UrdfParts:
                 damping,
                 friction,
                 0.0,  # no armature
-                None if mimic is None else self._mimic(name, joint_type, mimic),
+                None if mimic is None else self._mimic(joint_type, mimic),
                 0.0,  # no spring
                 0.0,
             )
@@ -245,12 +245,10 @@ class UrdfParts:
             return -INF, INF, limits[2], limits[3]
         return limits
 
-    def _mimic(self, name: str, joint_type: str, mimic: Element) -> Mimic | None:
+    def _mimic(self, joint_type: str, mimic: Element) -> Mimic | None:
         """The joint that this one should follow."""
         if joint_type == "fixed":
             return None
-        if not self._closed:
-            self._odd["mimic joints, loaded as independent joints (robot.tree.mimic has the rules)"].append(name)
         return Mimic(text(mimic, "joint"), number(mimic, "multiplier", 1.0), number(mimic, "offset", 0.0))
 
 
