@@ -31,6 +31,7 @@ CONTROLS = ("free", "pd", "hold", "gravity")
 @PACKAGES
 @click.option("--duration", type=float, default=3.0, show_default=True, help="Seconds.")
 @click.option("--dt", type=float, default=1e-3, show_default=True, help="Length of a step, s.")
+@click.option("--every", type=int, default=1, show_default=True, help="Keep a state every so many steps.")
 @click.option("--q", "start", metavar="NUMBERS", help="Start from here; from a random state if left out.")
 @click.option("--v", "speed", metavar="NUMBERS", help="With these speeds; at rest if left out.")
 @click.option("--seed", type=int, default=0, show_default=True, help="For the random state.")
@@ -84,7 +85,8 @@ def _run(robot: Robot, given: dict[str, Any]) -> Run:
         "hold": lambda: controllers.hold(target, *_gains(robot, target, given)),
         "gravity": controllers.gravity_compensation,
     }[given["control"]]()
-    options = {"control": control, "integrator": given["integrator"], "joint_losses": given["losses"]}
+    options = {name: given[name] for name in ("integrator", "every")}
+    options |= {"control": control, "joint_losses": given["losses"]}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DivergenceWarning)  # the summary says so
         return simulate(robot, q, np.zeros(robot.nv) if v is None else v, given["duration"], given["dt"], **options)
