@@ -108,6 +108,7 @@ def summary(run: Run) -> dict[str, Any]:
         "integrator": run.integrator,
         "duration": float(run.t[-1] - run.t[0]),
         "rows": len(run.t),
+        "steps": round(float(run.t[-1] - run.t[0]) / run.dt) if run.dt > 0 else len(run.t) - 1,
         "diverged": bool(run.diverged.any()),
         "energy_first": _finite(energy[..., 0]),
         "energy_last": _finite(energy[..., -1]),
@@ -120,9 +121,7 @@ def _finite(value: Any) -> float | None:
 
 
 def _tell(robot: Robot, found: dict[str, Any], files: list[str]) -> None:
-    click.echo(
-        f"{printable(robot.name)}: {found['duration']:g} s in {found['rows'] - 1:,} steps ({found['integrator']})"
-    )
+    click.echo(f"{printable(robot.name)}: {found['duration']:g} s in {found['steps']:,} steps ({found['integrator']})")
     if found["how"]:
         click.echo(f"control    {printable(found['how'])}")
     first, last = found["energy_first"], found["energy_last"]
