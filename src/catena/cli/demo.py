@@ -141,7 +141,7 @@ def _swaying(two: System, q: Array, held: Array, pushed: list[int], drive: list[
 def _play(run: Run, console: Console) -> None:
     """Draw the run in the terminal: as a film where the terminal can, else one picture."""
     rate = 12.0
-    stage = Stage(run.robot, samples_of(run.robot, rows_of(run, rate, 1.0)), (COLUMNS, ROWS), VIEW, False, False)
+    stage = Stage(run.robot, samples_of(run.robot, rows_of(run, rate, 1.0)), (COLUMNS, ROWS), VIEW)
     if not console.is_terminal:
         console.print(in_shades(stage.frame(stage.places.position.shape[1] // 2)))
         return
