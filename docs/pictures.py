@@ -29,7 +29,9 @@ def main() -> None:
     curl = 0.004 * np.sin(np.arange(2000) / 150)
     catena.render(chain, curl, HERE / "chain.png", size=(480, 360))
     swing = catena.simulate(arm, REACH, np.zeros(7), duration=2.0, dt=1e-3)
-    swing.plot(HERE / "swing-plot.png")
+    carried = arm.mass_matrix(arm.neutral()).diagonal()
+    hold = catena.controllers.hold(arm.neutral(), kp=60.0 * carried, kd=9.0 * carried)
+    catena.simulate(arm, REACH, np.zeros(7), duration=2.0, dt=1e-3, control=hold).plot(HERE / "hold-plot.png")
     swing.render(HERE / "swing.gif", size=(320, 240))
     catena.plots.sparsity(catena.load("quadruped", base="floating"), path=HERE / "sparsity.png")
 

@@ -9,6 +9,7 @@ from typing import Any
 import click
 import numpy as np
 
+from catena.cli import printable
 from catena.cli._files import AS_JSON, BASE, MODEL, PACKAGES, check_folder, numbers, read_robot
 from catena.errors import DivergenceWarning
 from catena.load import Base
@@ -119,9 +120,11 @@ def _finite(value: Any) -> float | None:
 
 
 def _tell(robot: Robot, found: dict[str, Any], files: list[str]) -> None:
-    click.echo(f"{robot.name}: {found['duration']:g} s in {found['rows'] - 1:,} steps ({found['integrator']})")
+    click.echo(
+        f"{printable(robot.name)}: {found['duration']:g} s in {found['rows'] - 1:,} steps ({found['integrator']})"
+    )
     if found["how"]:
-        click.echo(f"control    {found['how']}")
+        click.echo(f"control    {printable(found['how'])}")
     first, last = found["energy_first"], found["energy_last"]
     if first is not None and last is not None:
         click.echo(f"energy     {first:.6g} J at the start, {last:.6g} J at the end")
