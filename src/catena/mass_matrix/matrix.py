@@ -198,7 +198,8 @@ class MassMatrix(Answering, NotAnArray):
         """
         if self._compiled.formulation.U_times is None:
             raise UnsupportedError(
-                f"method={self.method!r} keeps a Cholesky factor; use 'innovations' or 'udu' for U and D"
+                f"method={self.method!r} keeps a Cholesky factor; use 'innovations' or 'udu' for U and D, with mimic "
+                "joints independent"
             )
         if self._own[1] is None:
             self._make_own()

@@ -69,7 +69,7 @@ class Operational(Jacobians):
         Args:
             q: configurations, (..., nq); they are copied.
             method: the formulation behind it, "innovations", "udu", "fixman" or "dense"; all give the same answers.
-            parameters: numbers in place of the model's, a record or vectors (..., 10 links + 3 nv + 3), which broadcast
+            parameters: numbers in place of the model's, a record or vectors (..., 10 links + 5 nv + 3), which broadcast
                 against q: see `parameters`. Not with "fixman".
             dtype: float64 or float32.
             kernel: "unrolled" or "rolled" machine code; chosen by the number of links if left out.
