@@ -13,15 +13,15 @@ from catena.later import reading_files
 from catena.model.tree import Tree
 
 
-def real(what: str, value: Any, above: float = -math.inf, below: float = math.inf) -> float:
-    """One real number between two others, which it may not be; ShapeError for anything else. `what` names it."""
+def real(what: str, value: Any, above: float = -math.inf, below: float = math.inf, least: float = -math.inf) -> float:
+    """One finite number within these bounds; ShapeError for anything else. `what` names it."""
     found = math.nan
     if isinstance(value, int | float | np.integer | np.floating) and abs(value) <= float_info.max:
         found = float(value)
-    if above < found < below:
+    if above < found < below and found >= least:
         return found
-    bounds = [f"above {above:g}"] * (above > -math.inf) + [f"below {below:g}"] * (below < math.inf)
-    words = " and ".join(bounds) or "that is finite"
+    bounds = {f"above {above:g}": above, f"of at least {least:g}": least, f"below {below:g}": below}
+    words = " and ".join(word for word, bound in bounds.items() if math.isfinite(bound)) or "that is finite"
     raise ShapeError(f"{what} must be a number {words}, got {shown(value)}")
 
 

@@ -42,7 +42,7 @@ def randomize(
     Raises:
         ModelError: if a link of the robot itself is impossible; the message names it and says why.
     """
-    robot, spread = a_robot("randomize", robot), real("randomize: spread", spread, above=-5e-324)
+    robot, spread = a_robot("randomize", robot), real("randomize: spread", spread, least=0.0)
     draws, batch = generator("randomize", rng), batch_shape(shape)
     own = Parameters.of(robot.tree)
     for link in np.flatnonzero(bodies.impossible(own.inertial))[:1].tolist():
