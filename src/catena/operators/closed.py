@@ -128,7 +128,7 @@ class ClosedOperators(Operators):
 
 
 def sparse_contact(robot: Robot, q: Array, links: Array, wrenches: Array) -> Callable[[Array], Array]:
-    """The contact system of many constraints: a :data:`~catena.functions.closure_recipes.SparseContact`."""
+    """The contact system of many constraints: a :data:`~catena.functions.sparse_recipe.SparseContact`."""
     o, held = Operators(robot, q, ()), Space("held", len(links))
     BQ = Matrix("BQ", o._links, held, lambda: _on_links(robot.tree.n, links, wrenches))
     C = o.H @ o.psi @ BQ
