@@ -195,8 +195,17 @@ def test_steps_and_rollouts(hand: mimics.Pair, rng: np.random.Generator) -> None
     run = catena.simulate(robot, q, 0 * v, duration=0.2, dt=1e-3, integrator="rk4")
     energy = run.energy()
     assert np.ptp(energy) < 1e-8 * max(1.0, np.abs(energy).max())
+    target, gains = robot.random_configuration(rng), {"kp": 3.0, "kd": 0.5}
+    drawn = gains["kp"] * (target - q) - gains["kd"] * v
+    for control, torque in (
+        (catena.controllers.gravity_compensation(), robot.gravity_torque(q)),
+        (catena.controllers.pd(target, **gains), drawn),
+        (catena.controllers.hold(target, **gains), drawn + robot.gravity_torque(q)),
+    ):
+        run = robot.rollout(q, v, None, dt=dt, steps=1, control=control)
+        close(run.v[1], robot.step(q, v, torque, dt).v)
     with pytest.raises(catena.UnsupportedError, match="'two' mimics 'one'"):
-        robot.rollout(q, v, None, dt=dt, steps=3, control=catena.controllers.gravity_compensation())
+        robot.rollout(q, v, None, dt=dt, steps=3, control=catena.controllers.computed_torque(target, **gains))
 
 
 def test_inverse_kinematics(hand: mimics.Pair, rng: np.random.Generator) -> None:

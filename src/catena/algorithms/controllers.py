@@ -41,4 +41,4 @@ def computed_torque(links: Links, t: Scalar, q: Field, v: Field, target: Field, 
 PD = Law("pd", pd, _GAINS)
 GRAVITY = Law("gravity_compensation", gravity)
 HOLD = Law("hold", hold, _GAINS)
-COMPUTED_TORQUE = Law("computed_torque", computed_torque, _GAINS)
+COMPUTED_TORQUE = Law("computed_torque", computed_torque, _GAINS, followed=False)

@@ -21,13 +21,15 @@ class Law:
     """What depends on time and state: `algorithm(links, t, q, v, ...)`, then its `inputs`, by name with their kinds.
 
     A controller gives a field of torques. A cost also gets the torques, after v, and gives a scalar. `name` tells laws
-    apart. Of one that asks for all coordinates at a time (`whole`), no loops over links can be made.
+    apart. Of one that asks for all coordinates at a time (`whole`), no loops over links can be made. `followed` says
+    whether it serves joints that mimic others, which have gains of zero.
     """
 
     name: str
     algorithm: Callable[..., Any]
     inputs: Mapping[str, str] = field(default_factory=dict)
     whole: bool = False
+    followed: bool = True
 
 
 def turn(step: Function, control: Law | None = None, cost: Law | None = None, watched: bool = False) -> Repeated:

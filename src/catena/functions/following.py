@@ -20,7 +20,7 @@ from catena.scalars import Scalar
 
 Array = npt.NDArray[Any]
 
-LEADING_INPUTS = frozenset(("tau", "dtau", "b", "wa", "wq", "wv", "armature", "damping", "friction"))
+LEADING_INPUTS = frozenset(("tau", "dtau", "b", "kp", "kd", "wa", "wq", "wv", "armature", "damping", "friction"))
 """Inputs that leaders have and followers have nothing of: torques, weights of what leaders do, numbers of joints."""
 
 LEADING_OUTPUTS = frozenset(("q", "a", "v", "x", "rate", "dtau"))
@@ -28,7 +28,7 @@ LEADING_OUTPUTS = frozenset(("q", "a", "v", "x", "rate", "dtau"))
 
 
 MOVING_INPUTS = frozenset(
-    ["q", "q0", "q1", "goal", "v", "a", "x", "dq", "dv", "da", "ddv", "q_rate", "dv_rate", "wtau"]
+    ["q", "q0", "q1", "goal", "target", "v", "a", "x", "dq", "dv", "da", "ddv", "q_rate", "dv_rate", "wtau"]
 )
 """Inputs that followers share with their leaders: configurations, motions, and weights of torques."""
 
