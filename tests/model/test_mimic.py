@@ -95,6 +95,25 @@ def test_a_group_without_mass_is_named() -> None:
         hand.forward_dynamics(np.zeros(2), np.zeros(2), np.zeros(2))
 
 
+def with_rule(multiplier: str, offset: str) -> str:
+    return mimics.HAND.replace('multiplier="-2" offset="0.5"', f'multiplier="{multiplier}" offset="{offset}"')
+
+
+@pytest.mark.parametrize(("multiplier", "offset"), [("1e200", "0"), ("-1e308", "1"), ("nan", "0"), ("1", "inf")])
+def test_rules_beyond_numbers_are_refused(multiplier: str, offset: str) -> None:
+    with pytest.raises(catena.LoadError, match="'two'"):
+        catena.load(with_rule(multiplier, offset))
+
+
+@pytest.mark.parametrize(("multiplier", "offset"), [("1e100", "0"), ("1e-320", "0"), ("0", "1e100")])
+@pytest.mark.filterwarnings("ignore::catena.ModelWarning")
+def test_extreme_rules_are_taken(multiplier: str, offset: str) -> None:
+    hand = catena.load(with_rule(multiplier, offset))
+    assert hand.nv == 2
+    assert np.isfinite(hand.damping).all()
+    assert (hand.lower <= hand.upper).all()
+
+
 def test_limits_that_exclude_each_other() -> None:
     text = mimics.HAND.replace('lower="-3" upper="3"', 'lower="7" upper="8"')
     with pytest.warns(catena.ModelWarning, match="limits their leaders cannot keep, left out: 'two'"):
