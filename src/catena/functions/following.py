@@ -20,27 +20,49 @@ from catena.scalars import Scalar
 
 Array = npt.NDArray[Any]
 
-LEADING_INPUTS = frozenset(("tau", "dtau", "b", "kp", "kd", "wa", "wq", "wv", "armature", "damping", "friction"))
-"""Inputs that leaders have and followers have nothing of: torques, weights of what leaders do, numbers of joints."""
+LEADING_INPUTS = frozenset(("tau", "b", "kp", "kd", "armature", "damping", "friction"))
+"""Inputs that leaders have and followers have nothing of: torques, gains, numbers of joints."""
 
-LEADING_OUTPUTS = frozenset(("q", "a", "v", "x", "rate", "dtau"))
-"""Outputs of which leaders have all: configurations, motions, and how these depend on torques."""
+MOVING_INPUTS = frozenset(("q", "q0", "q1", "goal", "target", "v", "a", "x", "dv", "q_rate", "dv_rate"))
+"""Inputs that followers share with their leaders: configurations and motions."""
+
+CONFIGURATIONS = frozenset(("q", "q0", "q1", "goal", "target"))
+"""Those that have offsets."""
+
+LEADING_OUTPUTS = frozenset(("q", "a", "v", "x", "rate"))
+"""Outputs of which leaders have all: configurations and motions."""
+
+FELT_OUTPUTS = frozenset(("tau", "y", "gradient", "axes"))
+"""Outputs of followers that their leaders feel: torques, gradients, columns of Jacobians."""
 
 
-MOVING_INPUTS = frozenset(
-    ["q", "q0", "q1", "goal", "target", "v", "a", "x", "dq", "dv", "da", "ddv", "q_rate", "dv_rate", "wtau"]
-)
-"""Inputs that followers share with their leaders: configurations, motions, and weights of torques."""
+def leads(role: str) -> bool | None:
+    """Whether leaders alone have an input, or followers have their part of it; None if nobody knows.
 
-FELT_OUTPUTS = frozenset(["tau", "y", "gradient", "axes", "dq", "dv", "da", "ddv"])
-"""Outputs of followers that their leaders feel: torques, columns of Jacobians, and gradients by what moves."""
+    A direction, "dq", is as its input is. A weight is as results depend on it: as what leads if the result does.
+    """
+    if role in LEADING_INPUTS or role in MOVING_INPUTS:
+        return role in LEADING_INPUTS
+    if role[:1] == "d":
+        return leads(role[1:])
+    return is_led(role[1:]) if role[:1] == "w" else None
+
+
+def is_led(role: str) -> bool | None:
+    """Whether leaders have all of an output, or feel that of followers too; None if nobody knows.
+
+    A gradient, "dq", is felt if followers move with the input; by torques, leaders have all of it.
+    """
+    if role in LEADING_OUTPUTS or role in FELT_OUTPUTS:
+        return role in LEADING_OUTPUTS
+    return leads(role[1:]) if role[:1] == "d" else None
 
 
 def understood(function: Function) -> bool:
     """Whether it is known of every array of coordinates or speeds what followers have to do with it."""
-    inputs = [name for name, of in function.inputs.items() if kind(of).per in ("q", "v")]
+    inputs = [function.role(name) for name, of in function.inputs.items() if kind(of).per in ("q", "v")]
     outputs = [name for name, of in function.outputs.items() if not is_dense(of) and kind(of).per in ("q", "v")]
-    return {*inputs} <= LEADING_INPUTS | MOVING_INPUTS and {*outputs} <= LEADING_OUTPUTS | FELT_OUTPUTS
+    return None not in [*map(leads, inputs), *[is_led(function.role(name)) for name in outputs]]
 
 
 def _map(found: Followers, per: str) -> tuple[list[int], list[float], list[int]]:
@@ -49,27 +71,27 @@ def _map(found: Followers, per: str) -> tuple[list[int], list[float], list[int]]
     return source, ratio, own
 
 
-def widened(found: Followers, k: Kind, numbers: Sequence[Scalar], name: str) -> list[Scalar]:
+def widened(found: Followers, k: Kind, numbers: Sequence[Scalar], role: str) -> list[Scalar]:
     """An array of coordinates or speeds, `width` numbers each, for the whole tree."""
     source, ratio, own = _map(found, k.per)
     w = k.width
-    if name in LEADING_INPUTS:
+    if leads(role):
         wide: list[Scalar] = [0.0] * (w * len(source))
         for place, i in enumerate(own):
             wide[w * i : w * i + w] = numbers[w * place : w * place + w]
         return wide
     rows = [[_times(s, x) for x in numbers[w * i : w * i + w]] for i, s in zip(source, ratio, strict=True)]
-    if k.per == "q" and not name.startswith("d"):  # a direction has no offset
+    if k.per == "q" and role in CONFIGURATIONS:
         offsets = found.q_offset.tolist()
         rows = [[x + o if o else x for x in row] for row, o in zip(rows, offsets, strict=True)]
     return [x for row in rows for x in row]
 
 
-def narrowed(found: Followers, k: Kind, numbers: Sequence[Scalar], name: str) -> list[Scalar]:
+def narrowed(found: Followers, k: Kind, numbers: Sequence[Scalar], role: str) -> list[Scalar]:
     """An array of the whole tree's coordinates or speeds, `width` numbers each, for those of the robot."""
     source, ratio, own = _map(found, k.per)
     w = k.width
-    if name in LEADING_OUTPUTS:
+    if is_led(role):
         return [x for i in own for x in numbers[w * i : w * i + w]]
     sums: list[list[Scalar]] = [list(numbers[w * i : w * i + w]) for i in own]
     for i in sorted(set(range(len(source))) - set(own)):
@@ -97,7 +119,7 @@ def narrowed_along(found: Followers, array: Array, axis: int, per: str = "v") ->
     return np.moveaxis(sums, 0, axis)
 
 
-def widened_array(found: Followers, k: Kind, array: Array, name: str) -> Array:
+def widened_array(found: Followers, k: Kind, array: Array, role: str) -> Array:
     """The same as :func:`widened` for arrays with leading dimensions."""
     if k.pieces:
         return _widened_pieces(found, k, array)
@@ -106,12 +128,12 @@ def widened_array(found: Followers, k: Kind, array: Array, name: str) -> Array:
     axis = -1 - len(k.shape)
     moved = np.moveaxis(array, axis, -1)
     source, ratio, own = _map(found, k.per)
-    if name in LEADING_INPUTS:
+    if leads(role):
         wide = np.zeros((*moved.shape[:-1], len(source)), moved.dtype)
         wide[..., own] = moved
     else:
         wide = moved[..., source] * np.asarray(ratio, moved.dtype)
-        if k.per == "q" and not name.startswith("d"):
+        if k.per == "q" and role in CONFIGURATIONS:
             wide = wide + found.q_offset.astype(moved.dtype)
     return np.moveaxis(wide, -1, axis)
 
@@ -129,12 +151,12 @@ def _widened_pieces(found: Followers, k: Kind, array: Array) -> Array:
     return np.concatenate(wide, axis=-1)
 
 
-def narrowed_array(found: Followers, k: Kind, array: Array, name: str) -> Array:
+def narrowed_array(found: Followers, k: Kind, array: Array, role: str) -> Array:
     """The same as :func:`narrowed` for arrays with leading dimensions."""
     if k.per not in ("q", "v"):
         return array
     axis = array.ndim - 1 - len(k.shape)
-    if name in LEADING_OUTPUTS:
+    if is_led(role):
         return np.take(array, _map(found, k.per)[2], axis=axis)
     return narrowed_along(found, array, axis, k.per)
 

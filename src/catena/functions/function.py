@@ -136,7 +136,8 @@ class Function:
     and come without leading dimensions; rolled kernels keep one copy of them. With `double`, a recipe asks for
     numbers in float64 whatever its own results are in.
     `steepness` is set where straight-line code grows with the cube of the length of a chain, and the larger the faster:
-    long before other functions, that is too much to compile.
+    long before other functions, that is too much to compile. `roles` tells what arrays are that do not go by their
+    usual names.
     """
 
     name: str
@@ -152,6 +153,13 @@ class Function:
     recipe: Callable[..., Any] | None = None
     double: bool = False
     steepness: int = 0
+    roles: Mapping[str, str] = field(default_factory=dict)
+
+    def role(self, name: str) -> str:
+        """The usual name of an array, such as "tau"; a direction of it is "dtau", a weight "wtau"."""
+        if name not in self.roles and name[:1] in ("d", "w") and name[1:] in self.roles:
+            return name[:1] + self.roles[name[1:]]
+        return self.roles.get(name, name)
 
     @property
     def question(self) -> str:
