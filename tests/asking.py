@@ -51,7 +51,7 @@ def shape(robot: catena.Robot, name: str) -> tuple[int, ...]:
         return (robot.nq,)
     if name in VECTORS:
         return (robot.nv,)
-    if name == "parameters":
+    if name in ("parameters", "dparameters"):
         return robot.parameters().vector.shape
     return (robot.tree.n, 6) if name in ("f_ext", "df_ext") else OTHERS[name]
 
@@ -60,7 +60,7 @@ def argument(robot: catena.Robot, name: str, rng: np.random.Generator, batch: tu
     """Random numbers for an argument."""
     if name in CONFIGURATIONS:
         return robot.random_configuration(rng, batch)
-    if name == "parameters":
+    if name in ("parameters", "dparameters"):
         return rng.uniform(0.9, 1.1, (*batch, 1)) * robot.parameters().vector
     if name == "dt":
         return np.asarray(rng.uniform(1e-3, 1e-2, batch))

@@ -32,7 +32,7 @@ LAYERS = [
     {"robot"},
     {"load", "build", "polymers"},
     {"system_file"},
-    {"system", "view"},
+    {"system"},
     {"poses"},
     {"__init__"},
     {"cli"},

@@ -104,6 +104,16 @@ BAD = {
     "no such joint": (lambda: [catena.Coupling({"arm/join1": 1.0})], catena.UnknownNameError, "arm/joint1"),
     "a free joint": (lambda: [catena.Coupling({"box/root_joint": 1})], catena.ModelError, "6 degrees of freedom"),
     "not a constraint": (lambda: ["weld"], catena.ModelError, "found a str"),
+    "couplings that contradict each other": (
+        lambda: [
+            catena.Coupling({"arm/joint0": 1.0, "arm/joint1": -1.0}, name="a"),
+            catena.Coupling({"arm/joint1": 2.0, "arm/joint2": -2.0}, name="b"),
+            catena.Coupling({"arm/joint2": 1.0, "arm/joint0": -1.0}, 0.5, name="c"),
+            catena.Coupling({"arm/joint2": 1.0, "arm/joint5": -1.0}, 0.5, name="d"),
+        ],
+        catena.ModelError,
+        "'a', 'b', 'c' contradict",
+    ),
     "twice": (lambda: [catena.Ball("arm/tool", "box")] * 2, catena.ModelError, "several constraints are named"),
 }
 

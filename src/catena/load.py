@@ -13,6 +13,7 @@ from catena.model.constraints import AnyConstraint
 from catena.model.mimic import WORDS
 from catena.model.readers.xml import Document, open_document, root_tag, shorten
 from catena.robot import Robot
+from catena.robots import names, path
 
 if TYPE_CHECKING:
     from catena.simulation.run import Run
@@ -31,9 +32,10 @@ def load(
     """Load a robot from a URDF or MJCF file, or from the text of one; the format is recognised by its content.
 
         arm = catena.load("arm.urdf")
-        dog = catena.load(catena.robots.path("quadruped"), base="floating")
+        dog = catena.load("quadruped", base="floating")  # comes with Catena, see catena.robots
 
-    `path_or_text` is a path, or the text itself: bytes, or a string that starts with "<". With `base="floating"` the
+    `path_or_text` is a path, or the text itself: bytes, or a string that starts with "<"; or the name of a model that
+    comes with Catena, where there is no file of that name. With `base="floating"` the
     root link moves freely, by a joint "root_joint" that comes first; an MJCF file that has a free joint already is left
     as it is. `package_roots` are directories in which meshes may be found that do not lie beside the file. Of URDF
     nothing but the file itself is opened here; of MJCF also the files it includes and the meshes that bodies get their
@@ -44,9 +46,9 @@ def load(
     Links are ordered base to tip, depth first, in the order of the file's joints. Links on fixed joints become part of
     their parents and stay as frames. What is odd but usable is kept in `robot.warnings`, and each message is given once
     as a `catena.ModelWarning`. Raises LoadError, which names the file and, where it can, the line, link or joint. MJCF
-    needs MuJoCo, the extra `catena[mjcf]`. Cost: linear in the size of the file.
+    needs MuJoCo, the extra `catena-dynamics[mjcf]`. Cost: linear in the size of the file.
     """
-    return _warned(open_document(path_or_text), base, package_roots, mimic=mimic)[0]
+    return _warned(opened(path_or_text), base, package_roots, mimic=mimic)[0]
 
 
 def load_closed(
@@ -56,7 +58,14 @@ def load_closed(
 
     Mimic joints in URDF are independent, with their rules in the robot's tree.
     """
-    return _warned(open_document(path_or_text), base, package_roots, closed=True)
+    return _warned(opened(path_or_text), base, package_roots, closed=True)
+
+
+def opened(path_or_text: Source) -> Document:
+    """The document at a path, in a text, or of a model that comes with Catena, by its name."""
+    if isinstance(path_or_text, str) and path_or_text in names() and not os.path.lexists(path_or_text):
+        return open_document(path(path_or_text), name=path_or_text)
+    return open_document(path_or_text)
 
 
 def _warned(

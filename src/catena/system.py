@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from typing import Any, NoReturn
 
 import numpy as np
@@ -14,9 +15,11 @@ from catena.errors import ModelError, UnknownNameError
 from catena.functions import engine
 from catena.functions.closures import Closures
 from catena.functions.store import Compiled
+from catena.later import reading_files
 from catena.load import Base, Source, load_closed
 from catena.model import checks
 from catena.model.constraints import AnyConstraint, Constraint, Coupling
+from catena.model.couplings import check_couplings
 from catena.model.forest import WORLD, Standing, forest
 from catena.model.joints import JOINT_TYPES
 from catena.model.lie import rotation_from
@@ -24,19 +27,31 @@ from catena.model.mimic import couplings, whole_tree
 from catena.model.parts import JointPart, Parts
 from catena.model.sound import check_sound
 from catena.model.tree import Tree
+from catena.operators.asking import HasClosedOperators
+from catena.questions.closed_derivatives import ClosedDerivatives
 from catena.questions.closed_torques import Torques
 from catena.questions.configurations import ConfigurationSpace
 from catena.questions.description import Description
 from catena.questions.energy import Energies
 from catena.questions.operational import Operational
 from catena.robot import Robot
+from catena.simulation.closed_rollouts import ClosedRollouts
 from catena.system_file import is_toml, system_of
 
 Array = npt.NDArray[Any]
 Robots = Sequence[Robot] | Mapping[str, Robot]
 
 
-class System(Description, ConfigurationSpace, Operational, Energies, Torques):
+class System(
+    Description,
+    ConfigurationSpace,
+    Operational,
+    Energies,
+    Torques,
+    ClosedDerivatives,
+    ClosedRollouts,
+    HasClosedOperators,
+):
     """Robots and objects side by side in one world, and constraints between their frames.
 
         two = catena.System(
@@ -126,13 +141,15 @@ class System(Description, ConfigurationSpace, Operational, Energies, Torques):
         for constraint in constraints:
             self._check(constraint)
         _check_names(constraints)
+        check_couplings(constraints)
         object.__setattr__(self, "constraints", constraints)
-        object.__setattr__(self, "closures", Closures(constraints, self.frame, self.joint_index))
+        closures = Closures(constraints, self.frame, self.joint_index, partial(_sparse_contact, tree))
+        object.__setattr__(self, "closures", closures)
 
     @property
     def forest(self) -> Robot:
         """The robots and objects without the constraints, as one robot."""
-        return self.tree.once("forest", lambda: Robot(self.tree))
+        return _forest(self.tree)
 
     @property
     def constraint_names(self) -> tuple[str, ...]:
@@ -201,6 +218,18 @@ def _restored(tree: Tree, constraints: tuple[AnyConstraint, ...]) -> System:
     system = System.__new__(System)
     system._set(tree, constraints)
     return system
+
+
+def _forest(tree: Tree) -> Robot:
+    return tree.once("forest", lambda: Robot(tree))
+
+
+def _sparse_contact(tree: Tree, q: Array, links: Array, wrenches: Array) -> Callable[[Array], Array]:
+    """Contact systems of many constraints, by operators."""
+    with reading_files("operators"):
+        from catena.operators.closed import sparse_contact
+
+    return sparse_contact(_forest(tree), q, links, wrenches)
 
 
 def _named(what: str, robots: Robots) -> list[tuple[str, Robot]]:

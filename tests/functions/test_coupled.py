@@ -71,7 +71,12 @@ def test_dynamics(hand: mimics.Pair, rng: np.random.Generator) -> None:
     close(robot.bias(q, v, f_ext=f), full.bias(wide, V, f_ext=f) @ G)
     p = robot.parameters()
     close(robot.forward_dynamics(q, v, tau, parameters=p), a)
-    assert p.vector.size == 10 * 4 + 3 * robot.nv + 3
+    assert p.vector.size == 10 * 4 + 5 * robot.nv + 3
+    row, moved, weight = p.vector, rng.standard_normal(p.vector.size), rng.standard_normal(robot.nv)
+    state_of = q[0], v[0], tau[0]
+    gradient = robot.forward_dynamics_vjp(*state_of, weight, by=["parameters"], parameters=row)
+    ahead, behind = (robot.forward_dynamics(*state_of, parameters=row + s * 1e-6 * moved) for s in (1, -1))
+    close(gradient @ moved, weight @ (ahead - behind) / 2e-6, 1e-6)
 
 
 def test_mass_matrix(hand: mimics.Pair, rng: np.random.Generator) -> None:

@@ -14,7 +14,7 @@ from rich.table import Table
 from rich.text import Text
 
 from catena.cli import printable
-from catena.cli._files import read_document
+from catena.cli._files import BASE, MODEL, read_document
 from catena.load import Base, load_document
 from catena.model import describe
 from catena.model.views import JointView
@@ -31,19 +31,19 @@ _COLUMNS = {
 _PER_COORDINATE = ("lower", "upper", *_COLUMNS.values())
 
 
-@click.command(short_help="Show what a model is: tree, masses, joints, limits, warnings.")
-@click.argument("file")
-@click.option(
-    "--base",
-    type=click.Choice(["fixed", "floating"]),
-    default="fixed",
-    show_default=True,
-    help="Whether the root link stands still or moves freely.",
+@click.command(
+    short_help="Show what a model is: tree, masses, joints, limits, warnings.",
+    epilog="Example: catena info quadruped --base floating",
 )
+@click.argument("file", type=MODEL)
+@BASE
 @click.option("--json", "as_json", is_flag=True, help="Everything, for programs; no number is rounded.")
 @click.option("--lines", type=click.IntRange(min=0), default=60, show_default=True, help="Joints shown at most.")
 def command(file: str, base: Base, as_json: bool, lines: int) -> None:
-    """Show the robot in FILE, a URDF or MJCF file ("-" reads it from standard input)."""
+    """Show the robot in FILE.
+
+    FILE is a URDF or MJCF file, "-" for standard input, or the name of a model that comes along.
+    """
     robot = load_document(read_document(file), base)
     if as_json:
         click.echo(json.dumps(as_dictionary(robot), indent=2, allow_nan=False))

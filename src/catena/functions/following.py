@@ -8,7 +8,7 @@ it, and what comes back as motions or configurations is that of the leaders. The
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -20,7 +20,7 @@ from catena.scalars import Scalar
 
 Array = npt.NDArray[Any]
 
-LEADING_INPUTS = frozenset(("tau", "b", "kp", "kd", "armature", "damping", "friction"))
+LEADING_INPUTS = frozenset(("tau", "b", "kp", "kd", "armature", "damping", "friction", "stiffness", "rest"))
 """Inputs that leaders have and followers have nothing of: torques, gains, numbers of joints."""
 
 MOVING_INPUTS = frozenset(("q", "q0", "q1", "goal", "target", "v", "a", "x", "dv", "q_rate", "dv_rate"))
@@ -122,7 +122,8 @@ def narrowed_along(found: Followers, array: Array, axis: int, per: str = "v") ->
 def widened_array(found: Followers, k: Kind, array: Array, role: str) -> Array:
     """The same as :func:`widened` for arrays with leading dimensions."""
     if k.pieces:
-        return _widened_pieces(found, k, array)
+        sizes = found.whole.n, len(found.q_own), len(found.v_own)
+        return _piecewise(k, array, sizes, lambda piece, x, name: widened_array(found, piece, x, name))
     if k.per not in ("q", "v"):
         return array
     axis = -1 - len(k.shape)
@@ -138,27 +139,31 @@ def widened_array(found: Followers, k: Kind, array: Array, role: str) -> Array:
     return np.moveaxis(wide, -1, axis)
 
 
-def _widened_pieces(found: Followers, k: Kind, array: Array) -> Array:
-    """A row of several arrays, each made wider by itself."""
-    sizes = found.whole.n, len(found.q_own), len(found.v_own)
-    shapes = {name: piece.full_shape(*sizes) for name, piece in k.pieces.items()}
-    ends = list(itertools.accumulate(int(np.prod(shape)) for shape in shapes.values()))
-    parts = np.split(array, ends[:-1], axis=-1)
-    wide = []
-    for (name, piece), part in zip(k.pieces.items(), parts, strict=True):
-        given = part.reshape(*array.shape[:-1], *shapes[name])
-        wide.append(widened_array(found, piece, given, name).reshape(*array.shape[:-1], -1))
-    return np.concatenate(wide, axis=-1)
-
-
 def narrowed_array(found: Followers, k: Kind, array: Array, role: str) -> Array:
-    """The same as :func:`narrowed` for arrays with leading dimensions."""
+    """The same as :func:`narrowed` for arrays with leading dimensions; pieces are gradients by these."""
+    if k.pieces:
+        sizes = found.whole.n, found.whole.nq, found.whole.nv
+        return _piecewise(k, array, sizes, lambda piece, x, name: narrowed_array(found, piece, x, f"d{name}"))
     if k.per not in ("q", "v"):
         return array
     axis = array.ndim - 1 - len(k.shape)
     if is_led(role):
         return np.take(array, _map(found, k.per)[2], axis=axis)
     return narrowed_along(found, array, axis, k.per)
+
+
+def _piecewise(
+    k: Kind, array: Array, sizes: tuple[int, int, int], change: Callable[[Kind, Array, str], Array]
+) -> Array:
+    """A row of several arrays, of a mechanism of these sizes (links, nq, nv), each changed by itself."""
+    shapes = {name: piece.full_shape(*sizes) for name, piece in k.pieces.items()}
+    ends = list(itertools.accumulate(int(np.prod(shape)) for shape in shapes.values()))
+    parts = np.split(array, ends[:-1], axis=-1)
+    changed = []
+    for (name, piece), part in zip(k.pieces.items(), parts, strict=True):
+        given = part.reshape(*array.shape[:-1], *shapes[name])
+        changed.append(change(piece, given, name).reshape(*array.shape[:-1], -1))
+    return np.concatenate(changed, axis=-1)
 
 
 def _times(ratio: float, x: Scalar) -> Scalar:

@@ -119,15 +119,20 @@ def _outputs(function: Function, links: RealLinks, result: Any) -> Outputs:
             outputs[name] = list(array.ravel()), shape
             continue
         k = kind(kind_name)
-        if k.per == "robot":
-            outputs[name] = k.take(value[links.base]), k.shape
-        else:
-            shape = k.full_shape(*_sizes(links.lowered))
-            numbers = [x for link in links for x in k.take(value[link])]
-            if links.lowered.followers is not None and k.per in ("q", "v"):
-                numbers = narrowed(links.lowered.followers, k, numbers, function.role(name))
-            outputs[name] = numbers, shape
+        outputs[name] = _taken(links, k, value, function.role(name)), k.full_shape(*_sizes(links.lowered))
     return outputs
+
+
+def _taken(links: RealLinks, k: Kind, value: Any, role: str) -> list[Scalar]:
+    """A field, an object of the whole robot, or several of these (gradients by them), as one long list of scalars."""
+    if k.pieces:
+        return [x for part, piece in k.pieces.items() for x in _taken(links, piece, value[part], f"d{part}")]
+    if k.per == "robot":
+        return k.take(value[links.base])
+    numbers = [x for link in links for x in k.take(value[link])]
+    if links.lowered.followers is not None and k.per in ("q", "v"):
+        return narrowed(links.lowered.followers, k, numbers, role)
+    return numbers
 
 
 def lowered_for(tree: Tree, function: Function) -> Lowered:

@@ -32,6 +32,10 @@ UNROLLABLE = 250
 """Straight-line code for more links than this would take too long to make."""
 
 
+LONG = 30_000
+"""From so many links on, one sample of a chain is cut in pieces, if the chain repeats itself."""
+
+
 class Compiled(Books):
     """Everything that was compiled for a tree. A robot owns one; it knows the tree, not the robot."""
 
@@ -62,11 +66,13 @@ class Compiled(Books):
         """The machine code of a function, compiled at most once: arrays in, arrays out, any leading dimensions.
 
         `kernel_shape` forces "unrolled" or "rolled" ones. This is the one place where the shape decides: a function
-        with a recipe for long chains is then answered by that.
+        with a recipe for long chains is then answered by that, and one sample of a long chain in pieces.
         """
         if self.tree.mimic:
             function = self._served(function)
         shape, dtype = chosen_shape(self.tree, function, kernel_shape), checked_dtype(function.question, dtype)
+        if kernel_shape is None and shape == "rolled" and self._worth_cutting(function, dtype):
+            shape = "in pieces"
         key = "kernel", function.name, present, dtype.name, shape
         return self.once(key, lambda: self._built(function, present, dtype, shape))
 
@@ -100,6 +106,10 @@ class Compiled(Books):
     def _built(self, function: Function, present: tuple[str, ...], dtype: np.dtype[Any], shape: str) -> Any:
         from catena.kernels.build import rolled_kernel, signature, unrolled_kernel
 
+        if shape == "in pieces":
+            from catena.functions.pieces import Chain, InPieces
+
+            return InPieces(Chain.of(self), self.kernel(function, present, dtype, "rolled"))
         found = followers(self.tree)
         if found is not None and shape == "rolled" and function.algorithm is not by_recipe:
             function = self._by_whole_tree(found, function, present, dtype)
@@ -120,6 +130,18 @@ class Compiled(Books):
         whole = found.whole.once("compiled", lambda: Compiled(found.whole))
         kernel = whole.kernel(function, present, dtype, "rolled")
         return replace(function, algorithm=by_recipe, recipe=by_whole_tree(found, function, present, kernel))
+
+    def _worth_cutting(self, function: Function, dtype: np.dtype[Any]) -> bool:
+        """Whether one sample is answered faster by a chain in pieces."""
+        if not function.in_pieces or self.tree.n < LONG or self.tree.mimic or dtype != np.float64:
+            return False
+        from catena.functions.pieces import Chain
+
+        try:
+            Chain.of(self)
+        except UnsupportedError:
+            return False
+        return True
 
 
 def check_kernel_shape(shape: str | None) -> None:

@@ -1,4 +1,4 @@
-"""New trees from old ones, with other numbers: parameters, joint losses, rotors, limits."""
+"""New trees from old ones, with other numbers: parameters, joint losses, rotors, springs, limits."""
 
 from __future__ import annotations
 
@@ -96,9 +96,11 @@ def _numbers(name: str, value: Any, shape: tuple[int, ...]) -> Array:
 
 
 def _check(tree: Tree, name: str, numbers: Array) -> None:
-    for i in np.flatnonzero(~((numbers >= 0) & (np.isfinite(numbers) | (name.endswith("limit"))))).tolist():
+    expected = "a finite number" if name == "rest" else "zero or more"
+    right = ((numbers >= 0) | (name == "rest")) & (np.isfinite(numbers) | name.endswith("limit"))
+    for i in np.flatnonzero(~right).tolist():
         joint = _owner(tree.joint_names, tree.v_start, i)
-        raise ModelError(f"joint {joint!r}: expected {name} of zero or more, found {numbers[i]:g}", joint=joint)
+        raise ModelError(f"joint {joint!r}: expected {name} of {expected}, found {numbers[i]:g}", joint=joint)
 
 
 def _owner(names: Any, start: Array, i: int) -> str:

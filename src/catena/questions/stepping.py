@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from catena.algorithms.integrators import INTEGRATORS, rates_function, step_function
+from catena.algorithms.resistance import Resistance
 from catena.arguments.words import METHOD_HINTS, one_of, truth
 from catena.arguments.wrenches import Wrenches
 from catena.functions.catalogue import FORWARD_DYNAMICS
@@ -43,10 +45,17 @@ class State(NamedTuple):
     v: Array
 
 
-def stepping(robot: Robot, integrator: str, method: str, joint_losses: bool, joint_springs: bool = True) -> Function:
+def stepping(
+    robot: Robot,
+    integrator: str,
+    method: str,
+    joint_losses: bool,
+    joint_springs: bool = True,
+    resistances: Sequence[Resistance] = (),
+) -> Function:
     """The function of one step with these options."""
     one_of("integrator", integrator, INTEGRATORS, INTEGRATOR_HINTS)
-    return step_function(integrator, *_dynamics(robot, method, joint_losses, joint_springs))
+    return step_function(integrator, *_dynamics(robot, method, joint_losses, joint_springs), resistances)
 
 
 def rates(robot: Robot, method: str, joint_losses: bool, joint_springs: bool) -> Function:
@@ -72,7 +81,7 @@ class Stepping(Answering):
 
     __slots__ = ()
 
-    @question(_step)
+    @question(_step, inverts="M")
     def step(
         self,
         q: npt.ArrayLike,

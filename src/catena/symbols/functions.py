@@ -14,6 +14,7 @@ from catena.errors import UnknownNameError, UnsupportedError
 from catena.functions.frames import function_of
 from catena.functions.function import Function
 from catena.functions.linkwise import run_on
+from catena.later import optional
 from catena.model.joints import JOINT_TYPES
 from catena.model.lowering.lowered import lower
 from catena.model.mimic import refuse_followers
@@ -140,7 +141,7 @@ def symbolic(
     `form` is "closed" for equations that are written out, which grow exponentially with the number of links; or
     "recursion" for the algorithm itself as an ordered list of short definitions (`definitions` of the result), with the
     papers' letters for what it keeps; its length grows as the algorithm's cost does. Without it, small mechanisms are
-    written out. Returns a `Symbolic`. Needs SymPy, the extra `catena[symbolic]`.
+    written out. Returns a `Symbolic`. Needs SymPy, the extra `catena-dynamics[symbolic]`.
     """
     known = [*WHAT, FORWARD_DYNAMICS, *FUNCTIONS, *OF_LINKS]
     if not isinstance(what, str) or what not in known:
@@ -276,10 +277,7 @@ def _forward_dynamics(
 
 
 def _require_sympy() -> None:
-    try:
-        import sympy  # noqa: F401
-    except ImportError as error:
-        raise UnsupportedError('symbolic expressions need SymPy: pip install "catena[symbolic]"') from error
+    optional("sympy", "symbolic", "symbolic expressions need SymPy")
 
 
 def _coordinate_names(tree: Tree) -> dict[str, list[str]]:
