@@ -213,6 +213,21 @@ def test_steps_and_rollouts(hand: mimics.Pair, rng: np.random.Generator) -> None
         robot.rollout(q, v, None, dt=dt, steps=3, control=catena.controllers.computed_torque(target, **gains))
 
 
+@pytest.mark.parametrize("integrator", ["semi_implicit", "linearly_implicit"])
+def test_what_resists_acts_on_leaders(integrator: str) -> None:
+    """Two fingers of 50 g that move together are one slider of 100 g, with friction that sticks and limits."""
+    gripper = catena.load(catena.robots.path("gripper")).with_joints(friction=0.3, damping=0.1)
+    parts = catena.Builder("slider").link("palm").link("finger", mass=0.1, inertia=(1, 1, 1))
+    slider = parts.prismatic("slide", "palm", "finger", axis="y", lower=0.0, upper=0.04, friction=0.3, damping=0.1)
+    push = np.concatenate([np.full(40, 0.2), np.full(60, 2.0), np.full(60, -1.0)])[:, None]
+    options = {"joint_losses": True, "joint_limits": catena.JointLimits(1e4, 50.0), "integrator": integrator}
+    runs = [robot.rollout([0.02], [0.0], push, 1e-3, **options) for robot in (gripper, slider.build())]
+    close(runs[0].q, runs[1].q, 1e-12)
+    close(runs[0].v, runs[1].v, 1e-12)
+    assert np.abs(runs[0].q[40] - 0.02) < 1e-6
+    assert runs[0].q.max() > 0.04
+
+
 def test_inverse_kinematics(hand: mimics.Pair, rng: np.random.Generator) -> None:
     q = hand.robot.random_configuration(rng, 20)
     target = hand.robot.placement(q, "b")

@@ -20,8 +20,11 @@ from catena.scalars import Scalar
 
 Array = npt.NDArray[Any]
 
-LEADING_INPUTS = frozenset(("tau", "b", "kp", "kd", "armature", "damping", "friction", "stiffness", "rest"))
-"""Inputs that leaders have and followers have nothing of: torques, gains, numbers of joints."""
+_RESISTING = ("bristles", "gained", "lower", "upper", "limit_stiffness", "limit_damping")
+_OF_JOINTS = ("armature", "damping", "friction", "stiffness", "rest")
+
+LEADING_INPUTS = frozenset(("tau", "b", "kp", "kd", *_OF_JOINTS, *_RESISTING))
+"""Inputs that leaders have and followers have nothing of: torques, gains, numbers of joints, what resists them."""
 
 MOVING_INPUTS = frozenset(("q", "q0", "q1", "goal", "target", "v", "a", "x", "dv", "q_rate", "dv_rate"))
 """Inputs that followers share with their leaders: configurations and motions."""
@@ -29,8 +32,8 @@ MOVING_INPUTS = frozenset(("q", "q0", "q1", "goal", "target", "v", "a", "x", "dv
 CONFIGURATIONS = frozenset(("q", "q0", "q1", "goal", "target"))
 """Those that have offsets."""
 
-LEADING_OUTPUTS = frozenset(("q", "a", "v", "x", "rate"))
-"""Outputs of which leaders have all: configurations and motions."""
+LEADING_OUTPUTS = frozenset(("q", "a", "v", "x", "rate", "bristles", "gained"))
+"""Outputs of which leaders have all: configurations, motions, and what resistance remembers."""
 
 FELT_OUTPUTS = frozenset(("tau", "y", "gradient", "axes"))
 """Outputs of followers that their leaders feel: torques, gradients, columns of Jacobians."""
