@@ -75,6 +75,26 @@ def test_robots_made_of_others(hand: catena.Robot, rng: np.random.Generator) -> 
     assert hand.with_parameters(hand.parameters()) == hand
 
 
+def builder(**details: object) -> catena.Builder:
+    parts = catena.Builder("fingers").link("a", mass=1.0, inertia=(1, 1, 1)).link("b", mass=2.0, inertia=(1, 1, 1))
+    return parts.prismatic("one", "base", "a", axis="y").prismatic("two", "base", "b", axis="-y", **details)
+
+
+def test_built_in_code() -> None:
+    built = builder(mimic=("one", 2.0, 0.1)).build()
+    assert (built.nq, built.tree.mimic["two"]) == (1, ("one", 2.0, 0.1))
+    np.testing.assert_allclose(built.mass_matrix([0.3]).dense(), [[1.0 + 4 * 2.0]])
+    assert builder(mimic="one").build().nv == 1
+    assert builder(mimic=None).build().nv == 2
+    with pytest.raises(catena.ModelError, match=r"joint 'two' mimics another: .*'oen'; did you mean 'one'"):
+        builder(mimic="oen").build()
+    for odd in (("one", "x"), (3, 1.0), ("one", 1.0, 0.0, 0.0), 3, ("one", float("nan"))):
+        with pytest.raises(catena.ModelError, match="joint 'two': mimic: expected"):
+            builder(mimic=odd)
+    with pytest.raises(catena.ModelError, match="circle"):
+        builder(mimic="two").build()
+
+
 def test_what_cannot_be_eliminated() -> None:
     tree = catena.random_tree(0, 4, joint_types="revolute").tree
     one, two, three, four = tree.joint_names
