@@ -104,7 +104,7 @@ def eliminated(tree: Tree) -> Tree:
     """
     number = {name: i for i, name in enumerate(tree.joint_names)} if tree.mimic else {}
     rules = {number[name]: number[rule.master] for name, rule in tree.mimic.items() if rule.master in number}
-    if not rules:
+    if not rules or followers(tree) is not None:
         return tree
     for joint in {*rules, *rules.values()}:
         kind = JOINT_TYPES[tree.joint_type[joint]]
