@@ -100,20 +100,18 @@ class Asked(NamedTuple):
 def every_question(robot: catena.Robot, rng: np.random.Generator, batch: tuple[int, ...] = ()) -> Iterator[Asked]:
     """All questions of a robot and of its mass matrices, by random arguments with these leading dimensions."""
     for name, declared in _public(ROBOT):
-        yield Asked(name, getattr(robot, name), _needed(robot, declared, rng, batch))
+        yield Asked(name, getattr(robot, name), needed(robot, declared, rng, batch))
     for method in METHODS:
         M = robot.mass_matrix(robot.random_configuration(rng, batch), method=method)
         for name, declared in _public(MASS_MATRIX):
-            yield Asked(f"{method} {name}", getattr(M, name), _needed(robot, declared, rng, batch))
+            yield Asked(f"{method} {name}", getattr(M, name), needed(robot, declared, rng, batch))
 
 
 def _public(declared: dict[str, Declared]) -> list[tuple[str, Declared]]:
     return [(name, question) for name, question in declared.items() if not name.startswith("_")]
 
 
-def _needed(
-    robot: catena.Robot, declared: Declared, rng: np.random.Generator, batch: tuple[int, ...]
-) -> dict[str, Any]:
+def needed(robot: catena.Robot, declared: Declared, rng: np.random.Generator, batch: tuple[int, ...]) -> dict[str, Any]:
     """Arguments for the parameters that have no default."""
     given = arguments(robot, declared, rng, batch)
     return {

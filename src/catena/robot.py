@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from catena.arguments.links import LinkLike, link_name
 from catena.errors import ModelError, ShapeError
+from catena.exchange.asking import Exchanging
 from catena.functions import engine
 from catena.functions.store import Compiled
 from catena.model import checks, edit
@@ -52,6 +53,7 @@ class Robot(
     HasOperators,
     Denoc,
     HasParameters,
+    Exchanging,
 ):
     """A robot: a tree of rigid links joined to a base, and all that can be asked of it.
 

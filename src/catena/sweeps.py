@@ -188,11 +188,16 @@ class Base:
 class RealLink(Link):
     """A link of a given mechanism, with its number."""
 
+    leader: RealLink
+    """The link whose joint this one's follows: itself unless joints mimic each other."""
+    ratio: Scalar = 1
+    """How far the joint moves when its leader moves by one."""
+
     def __init__(
         self, index: int, v_start: int, joint_type: type[JointType], constants: Mapping[str, Scalar], *of_joint: Dofs
     ) -> None:
         super().__init__(joint_type, constants, *of_joint)
-        self.index, self.v_start = index, v_start
+        self.index, self.v_start, self.leader = index, v_start, self
 
 
 class RealField(dict[int, Any]):
@@ -251,11 +256,19 @@ class RealLinks:
             link.parent = self._links[parent] if parent >= 0 else self.base
             link.solid, link.on_solid = solid[i], on_solid[i]
             self._links.append(link)
+        if lowered.followers is not None:
+            for i, follows in lowered.followers.rules.items():
+                self._links[i].leader, self._links[i].ratio = self._links[follows.leader], number(follows.ratio)
 
     @property
     def nv(self) -> int:
-        """The degrees of freedom of the whole mechanism."""
+        """The degrees of freedom of the whole mechanism, those of joints that mimic others included."""
         return int(self.lowered.v_start[-1])
+
+    @property
+    def leaders(self) -> list[RealLink]:
+        """The links whose joints follow no other."""
+        return [link for link in self._links if link.leader is link]
 
     @contextmanager
     def adopting(self, parameters: Mapping[str, Any]) -> Iterator[None]:

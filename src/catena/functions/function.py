@@ -149,7 +149,8 @@ class Function:
     and come without leading dimensions; rolled kernels keep one copy of them. With `double`, a recipe asks for
     numbers in float64 whatever its own results are in.
     `steepness` is set where straight-line code grows with the cube of the length of a chain, and the larger the faster:
-    long before other functions, that is too much to compile.
+    long before other functions, that is too much to compile. With `in_pieces`, one sample of a long chain is
+    answered by :mod:`catena.functions.pieces`: forward dynamics.
     """
 
     name: str
@@ -165,6 +166,7 @@ class Function:
     recipe: Callable[..., Any] | None = None
     double: bool = False
     steepness: int = 0
+    in_pieces: bool = False
 
     @property
     def question(self) -> str:

@@ -74,6 +74,13 @@ def _spread(robot: Robot, name: str, value: Any, known: Array, part: str) -> Arr
     result: Array = known.copy()
     for joint, numbers in value.items():
         place = getattr(robot.joint(joint), part)
+        if place.start == place.stop:
+            own = robot.joint(joint).name
+            raise ModelError(
+                f"{name} of joint {own!r}: it mimics {robot.tree.mimic[own].master!r} and has none of its own; give "
+                "that one what both have",
+                joint=own,
+            )
         result[place] = _numbers(f"{name} of joint {robot.joint(joint).name!r}", numbers, result[place].shape)
     return result
 

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from catena.algorithms.configurations import INTEGRATE
+from catena.algorithms.forward_dynamics import FD3
 from catena.algorithms.forward_dynamics_products import Acting, forward_dynamics_jvp, forward_dynamics_vjp
 from catena.algorithms.joint_losses import with_acting
 from catena.algorithms.newton_euler import INVERSE_DYNAMICS
@@ -18,6 +19,7 @@ from catena.arguments.words import METHOD_HINTS, one_of, truth
 from catena.arguments.wrenches import Wrenches
 from catena.errors import UnsupportedError
 from catena.functions.catalogue import FORWARD_DYNAMICS
+from catena.functions.coupled import dynamics_of
 from catena.functions.derived import jvp, vjp
 from catena.functions.function import Function, with_last
 from catena.functions.question import Answering, question
@@ -56,9 +58,10 @@ def _forward(robot: Robot, given: tuple[str, ...], method: str, acting: Acting) 
     one_of("method of derivatives", method, METHODS, METHOD_HINTS)
     if "parameters" not in given:
         check_invertible(robot.tree)
-    if method == "innovations" and robot.tree.n <= SHORT:
+    forward = dynamics_of(robot.tree, method)
+    if forward is FD3 and method == "innovations" and robot.tree.n <= SHORT:
         return None
-    return acting(FORWARD_DYNAMICS[method])
+    return acting(forward)
 
 
 def _directions(given: tuple[str, ...], *names: str) -> tuple[str, ...]:
@@ -135,7 +138,7 @@ class DerivativeProducts(Answering):
 
     __slots__ = ()
 
-    @question(_forward_jvp)
+    @question(_forward_jvp, inverts="M")
     def forward_dynamics_jvp(
         self,
         q: npt.ArrayLike,
@@ -185,7 +188,7 @@ class DerivativeProducts(Answering):
             SingularError: if a link without inertia makes every mass matrix of the robot singular.
         """
 
-    @question(_forward_vjp)
+    @question(_forward_vjp, inverts="M")
     def forward_dynamics_vjp(
         self,
         q: npt.ArrayLike,

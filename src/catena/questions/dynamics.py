@@ -11,6 +11,7 @@ from catena.algorithms.joint_losses import JOINT_LOSSES, with_acting
 from catena.arguments.words import METHOD_HINTS, one_of, truth
 from catena.arguments.wrenches import Wrenches
 from catena.functions.catalogue import BIAS, FORWARD_DYNAMICS, INVERSE_DYNAMICS
+from catena.functions.coupled import dynamics_of
 from catena.functions.function import Function
 from catena.functions.question import Answering, question
 from catena.model.singular import check_invertible
@@ -40,7 +41,7 @@ def _forward_dynamics(
 
         function = functions_for(robot).forward
     else:
-        function = FORWARD_DYNAMICS[method]
+        function = dynamics_of(robot.tree, method)
     return adopting(with_acting(function, losses, springs), given)
 
 
@@ -54,13 +55,14 @@ class Dynamics(Answering):
 
     Arrays are array-likes of any real dtype with any leading dimensions, which broadcast against each other; results
     are float64 unless `dtype` says float32, and are written to `out` if that is given. They are the same bit by bit for
-    any batch size and number of threads. The first call of a function compiles it for this robot. `kernel` forces
-    "unrolled" or "rolled" machine code.
+    any batch size and number of threads; but forward dynamics of one chain of 30,000 links or more alone, which is cut
+    in pieces, differs from a batch by rounding. The first call of a function compiles it for this robot. `kernel`
+    forces "unrolled" or "rolled" machine code.
     """
 
     __slots__ = ()
 
-    @question(_forward_dynamics)
+    @question(_forward_dynamics, inverts="M")
     def forward_dynamics(
         self,
         q: npt.ArrayLike,

@@ -93,7 +93,7 @@ class HasParameters(Answering):
             (..., nv, 10 links), or (..., nv, 10 links + 3 nv) with `joints`. Cost: O(n²) time and memory.
         """
 
-    @question(_derivatives)
+    @question(_derivatives, inverts="M")
     def forward_dynamics_parameter_derivatives(
         self,
         q: npt.ArrayLike,
