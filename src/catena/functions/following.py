@@ -8,7 +8,7 @@ it, and what comes back as motions or configurations is that of the leaders. The
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -20,13 +20,14 @@ from catena.scalars import Scalar
 
 Array = npt.NDArray[Any]
 
-LEADING_INPUTS = frozenset(
-    ("tau", "dtau", "b", "wa", "wq", "wv", "armature", "damping", "friction", "stiffness", "rest")
-)
+OF_JOINTS = ("armature", "damping", "friction", "stiffness", "rest")
+"""Numbers of joints, as parameters have them: followers have none."""
+
+LEADING_INPUTS = frozenset(("tau", "dtau", "b", "wa", "wq", "wv", *OF_JOINTS))
 """Inputs that leaders have and followers have nothing of: torques, weights of what leaders do, numbers of joints."""
 
-LEADING_OUTPUTS = frozenset(("q", "a", "v", "x", "rate", "dtau"))
-"""Outputs of which leaders have all: configurations, motions, and how these depend on torques."""
+LEADING_OUTPUTS = frozenset(("q", "a", "v", "x", "rate", "dtau", *OF_JOINTS))
+"""Outputs of which leaders have all: configurations, motions, slopes by torques and by numbers of joints."""
 
 
 MOVING_INPUTS = frozenset(
@@ -120,19 +121,28 @@ def widened_array(found: Followers, k: Kind, array: Array, name: str) -> Array:
 
 def _widened_pieces(found: Followers, k: Kind, array: Array) -> Array:
     """A row of several arrays, each made wider by itself."""
-    sizes = found.whole.n, len(found.q_own), len(found.v_own)
+    return _by_pieces(found, k, array, widened_array, (found.whole.n, len(found.q_own), len(found.v_own)))
+
+
+def _by_pieces(
+    found: Followers, k: Kind, array: Array, change: Callable[..., Array], sizes: tuple[int, int, int]
+) -> Array:
+    """A row of several arrays, for a mechanism of these sizes, each changed by itself."""
     shapes = {name: piece.full_shape(*sizes) for name, piece in k.pieces.items()}
     ends = list(itertools.accumulate(int(np.prod(shape)) for shape in shapes.values()))
     parts = np.split(array, ends[:-1], axis=-1)
-    wide = []
+    changed = []
     for (name, piece), part in zip(k.pieces.items(), parts, strict=True):
         given = part.reshape(*array.shape[:-1], *shapes[name])
-        wide.append(widened_array(found, piece, given, name).reshape(*array.shape[:-1], -1))
-    return np.concatenate(wide, axis=-1)
+        changed.append(change(found, piece, given, name).reshape(*array.shape[:-1], -1))
+    return np.concatenate(changed, axis=-1)
 
 
 def narrowed_array(found: Followers, k: Kind, array: Array, name: str) -> Array:
     """The same as :func:`narrowed` for arrays with leading dimensions."""
+    if k.pieces:
+        whole = found.whole.n, found.whole.nq, found.whole.nv
+        return _by_pieces(found, k, array, narrowed_array, whole)
     if k.per not in ("q", "v"):
         return array
     axis = array.ndim - 1 - len(k.shape)
