@@ -155,6 +155,7 @@ class Links(Protocol):
     """The links of a mechanism, to sweep over."""
 
     base: Any
+    tip: Any
     gravity: Motion
 
     def fields(self, names: str) -> Sequence[Field]:
@@ -260,6 +261,11 @@ class RealLinks:
         self.gravity = Motion(Vec3.zero(), Vec3(*parameters["gravity"]))
         for link in self._links:
             link.adopt(parameters)
+
+    @property
+    def tip(self) -> Any:
+        """The last link of a chain, for what its fields hold after all sweeps."""
+        return self._links[-1]
 
     def __len__(self) -> int:
         return len(self._links)

@@ -109,6 +109,15 @@ def test_errors_are_at_most_three_times_those_of_loops(bent: float, rng: np.rand
     assert np.median(pieces) <= 3 * np.median(loops)
 
 
+def test_residuals_are_those_of_loops(rng: np.random.Generator) -> None:
+    """Rounding between two pieces is taken up by the links that follow, not by the whole chain."""
+    robot = catena.rod_chain(2 * LONG)
+    q, v, tau = rng.uniform(-1, 1, (3, robot.nv))
+    found = [robot.forward_dynamics(q, v, tau, kernel=shape) for shape in (None, "rolled")]
+    pieces, loops = [np.linalg.norm(robot.inverse_dynamics(q, v, a) - tau) for a in found]
+    assert pieces < 5 * loops
+
+
 def test_chains_that_are_not_cut(rng: np.random.Generator) -> None:
     """Where no piece repeats, or one by itself would be singular, loops answer."""
     uneven = catena.rod_chain(LONG, length=rng.uniform(1, 2, LONG), radius=0.1)
