@@ -16,6 +16,7 @@ from catena.mass_matrix.factors import BlockDiagonal, Upper
 CONFIGURATIONS = {"q", "q0", "q1"}
 VECTORS = {"v", "tau", "a", "dv", "x", "b", "z", "dq", "dtau", "da", "ddv", "weight"}
 OTHERS = {"f": (6,), "point": (3,), "about": (3,), "dt": ()}
+NEED_SIX = {"operational_inertia", "operational_dynamics", "dynamically_consistent_inverse"}  # freedoms of a link
 
 
 def questions(owner: type) -> dict[str, Declared]:

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.asking import results
+from tests.asking import NEED_SIX, results
 from tests.mechanisms import ALL, relative
 
 import catena
@@ -69,7 +69,7 @@ def test_every_question_is_the_same_in_every_way(name: str, question: str) -> No
     tip = robot.links[-1].name
     alone = question in ("placement", "placement_derivatives") or QUESTIONS[question].check is not None
     links = tip if alone else (tip, robot.links[0].name, robot.base_name)
-    if question in ("operational_inertia", "dynamically_consistent_inverse") and not name.startswith("floating"):
+    if question in NEED_SIX and not name.startswith("floating"):
         return
     given = arrays(robot, 1 if alone else 3, (3,))
     for frame, points in (("link", True), ("world", False), ("mixed", True)):
