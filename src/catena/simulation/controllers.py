@@ -12,11 +12,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from catena.algorithms.controllers import COMPUTED_TORQUE, GRAVITY, HOLD, PD
+from catena.algorithms.controllers import COMPUTED_TORQUE, GRAVITY, HOLD, PD, SERVO
 from catena.algorithms.rollouts import Law
 from catena.simulation.laws import Controller
 
-__all__ = ["Controller", "computed_torque", "gravity_compensation", "hold", "pd"]
+__all__ = ["Controller", "computed_torque", "gravity_compensation", "hold", "pd", "servo"]
 
 
 def pd(target: npt.ArrayLike, kp: npt.ArrayLike, kd: npt.ArrayLike = 0.0) -> Controller:
@@ -28,6 +28,19 @@ def pd(target: npt.ArrayLike, kp: npt.ArrayLike, kd: npt.ArrayLike = 0.0) -> Con
         kd: damping, one number or (..., nv), in N m s/rad or N s/m.
     """
     return _with_gains(PD, target, kp, kd)
+
+
+def servo(target: npt.ArrayLike, kp: npt.ArrayLike, kd: npt.ArrayLike = 0.0) -> Controller:
+    """`pd` with q and v of the end of a step, as a spring and a damper at the joint: stable however stiff.
+
+    For integrators of one stage, "semi_implicit" and "linearly_implicit". `run.tau` has the torques at the start.
+
+    Args:
+        target: configurations, (..., nq).
+        kp: stiffness, one number or (..., nv).
+        kd: damping, one number or (..., nv).
+    """
+    return _with_gains(SERVO, target, kp, kd)
 
 
 def hold(target: npt.ArrayLike, kp: npt.ArrayLike, kd: npt.ArrayLike = 0.0) -> Controller:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,9 +16,14 @@ from catena.arguments.words import one_of
 from catena.arguments.wrenches import Wrenches
 from catena.errors import ShapeError, UnsupportedError
 from catena.functions.question import Answering
+from catena.questions.closed_chains import ClosedChains
 from catena.questions.stepping import INTEGRATOR_HINTS
+from catena.simulation.closed_rollouts import INTEGRATORS as CLOSED_INTEGRATORS
+from catena.simulation.closed_rollouts import rollout_of, tell_open
 from catena.simulation.divergence import tell
 from catena.simulation.events import STOP, Event, Watch, ends, happened, watched, watches
+from catena.simulation.forces import JointLimits
+from catena.simulation.ground import Ground
 from catena.simulation.laws import Control
 from catena.simulation.progress import Bar
 from catena.simulation.rolling import Asked, Options, Rollout, run_of
@@ -26,6 +31,7 @@ from catena.simulation.run import Run
 
 if TYPE_CHECKING:
     from catena.robot import Robot
+    from catena.system import System
 
 Array = npt.NDArray[Any]
 
@@ -40,7 +46,7 @@ FIRST = 16
 
 
 def simulate(
-    robot: Robot,
+    robot: Robot | System,
     q: npt.ArrayLike,
     v: npt.ArrayLike,
     duration: float,
@@ -59,16 +65,21 @@ def simulate(
     method: str = "innovations",
     joint_losses: bool = False,
     joint_springs: bool = True,
+    projected: bool = True,
+    gains: npt.ArrayLike | None = None,
+    joint_limits: bool | JointLimits = False,
+    ground: Ground | None = None,
+    memory: Mapping[str, npt.ArrayLike] | None = None,
     progress: bool | None = None,
 ) -> Run:
-    """How a robot, or many samples of it, moves from (q, v) on for a time.
+    """How a robot or a closed system, or many samples of it, moves from (q, v) on for a time.
 
         run = catena.simulate(robot, q, v, duration=5.0, dt=1e-3, control=f)
 
     Ctrl-C ends a simulation early and returns what was done so far; `run.how` says so.
 
     Args:
-        robot: who moves.
+        robot: who moves: a Robot or a System.
         q: configurations to start from, (..., nq).
         v: joint velocities to start with, (..., nv).
         duration: how long, in s; rounded to whole numbers of dt.
@@ -90,36 +101,66 @@ def simulate(
         tolerance: the error that "adaptive" allows itself in a step, relative and absolute.
         bound: samples in which a joint is faster than this count as diverged.
         method: the formulation of forward dynamics.
-        joint_losses: whether the model's damping and friction act.
+        joint_losses: whether the model's damping and dry friction act. With integrators of one stage, "semi_implicit"
+            and "linearly_implicit", friction sticks.
         joint_springs: whether the model's springs act.
+        projected: of a System, whether each step ends where its constraints are met; see `System.step`.
+        gains: of a System, Baumgarte's, (2,) in 1/s² and 1/s.
+        joint_limits: whether springs push joints back into their ranges, for integrators of one stage; True or a
+            `catena.JointLimits`.
+        ground: what the robot stands on, for integrators of one stage: a `catena.Ground`; None for nothing.
+        memory: what friction remembers from before, `run.memory` of the run that this one goes on from.
         progress: whether to show a progress bar; if None, on a terminal when it takes long.
 
     Returns:
         The run. Cost: O(n) for each step.
     """
     if not isinstance(robot, Answering):
-        raise UnsupportedError(f"simulate: expected a Robot first, got a {type(robot).__name__}")
+        raise UnsupportedError(f"simulate: expected a Robot or a System first, got a {type(robot).__name__}")
     steps = _steps(duration, dt)
     own = one_of("integrator", integrator, (*INTEGRATORS, *OWN), INTEGRATOR_HINTS) in OWN
-    options = Options("rk4" if own else integrator, method, joint_losses, joint_springs, np.float64, None)
-    asked = Asked(q, v, None, dt, steps, control, None, parameters, f_ext, every, bound, t0=t0)
-    rollout = Rollout(robot, asked, options)
+    options = Options(
+        "rk4" if own else integrator, method, joint_losses, joint_springs, np.float64, None, joint_limits, ground
+    )
+    asked = Asked(q, v, None, dt, steps, control, None, parameters, f_ext, every, bound, t0=t0, memory=memory)
+    rollout = _rollout(robot, asked, options, integrator, projected, gains)
     run = _Simulation(rollout, watches(events, stop))
     with Bar(steps * rollout.dt, progress) as bar:
         try:
             run.fill(_parts(integrator, rollout, run.q, run.v, tolerance), bar)
         except KeyboardInterrupt:
             run.interrupted = True
-    return run.result(integrator)
+    found = run.result(integrator)
+    if isinstance(robot, ClosedChains):
+        tell_open("simulate", found, projected)
+    return found
+
+
+def _rollout(
+    robot: Robot | System, asked: Asked, options: Options, integrator: str, projected: bool, gains: Any
+) -> Rollout:
+    """A rollout of what was given, with the steps that it can make."""
+    if isinstance(robot, ClosedChains):
+        one_of("integrator of a System", integrator, CLOSED_INTEGRATORS, INTEGRATOR_HINTS)
+        if options.ground is not None or options.joint_limits:
+            raise UnsupportedError("simulate: ground and joint_limits act on robots, not on a catena.System")
+        return rollout_of(robot, asked, options, projected, gains)
+    if gains is not None:
+        raise UnsupportedError("simulate: gains are those of constraints, and a Robot has none; give a catena.System")
+    return Rollout(robot, asked, options)
 
 
 @dataclass(frozen=True)
 class Filled:
-    """States were computed up to a row; steps, counted from the start, and joints at which samples diverged."""
+    """States were computed up to a row; steps, counted from the start, and joints at which samples diverged.
+
+    `memory` is what friction remembers there.
+    """
 
     rows: int
     step: Array
     joint: Array
+    memory: Mapping[str, Array] = field(default_factory=dict)
 
 
 class _Simulation:
@@ -141,6 +182,7 @@ class _Simulation:
         self.rows, self.interrupted = 0, False
         self.step, self.joint = np.full(batch, -1), np.full(batch, -1)
         self.events: list[Event] = []
+        self.memory: Mapping[str, Array] = rollout.asked.memory or {}
 
     def fill(self, parts: Iterator[Filled], bar: Bar) -> None:
         """Take in part after part, until one of them ends the run."""
@@ -150,7 +192,10 @@ class _Simulation:
             self.step, self.joint = np.where(new, part.step, self.step), np.where(new, part.joint, self.joint)
             bar.at(self.t[part.rows] - self.t[0])
             if self._ended(slice(first, part.rows + 1)):
+                if part.memory and self.rows < part.rows:
+                    self.memory = _part(self.rollout, self.q, self.v, first, self.rows - first, self.memory).memory
                 return
+            self.memory = part.memory
 
     def _ended(self, rows: slice) -> bool:
         """Note the events of some rows, the first of which was looked at before; whether the run ends there."""
@@ -182,6 +227,7 @@ class _Simulation:
             "; ".join(filter(None, how)),
             tuple(sorted(self.events, key=lambda event: event.t)),
             None if rollout.control is None else rollout.torques(t, q, v),
+            self.memory,
         )
 
 
@@ -200,24 +246,26 @@ def _parts(integrator: str, rollout: Rollout, q: Array, v: Array, tolerance: flo
 
 def _rows_by_steps(rollout: Rollout, q: Array, v: Array) -> Iterator[Filled]:
     """Fill in rows by rollouts, each about as long as :data:`PACE` allows."""
-    every, row, size = rollout.asked.every, 0, FIRST
+    every, row, size, memory = rollout.asked.every, 0, FIRST, rollout.asked.memory
     while row < rollout.rows:
         count = min(size, rollout.rows - row)
-        asked = replace(
-            rollout.asked,
-            q=q[..., row, :].copy(),
-            v=v[..., row, :].copy(),
-            steps=count * every,
-            first=row * every,
-        )
         began = time.perf_counter()
-        part = run_of(Rollout(rollout.robot, asked, rollout.options))
+        part = _part(rollout, q, v, row, count, memory)
         q[..., row : row + count + 1, :], v[..., row : row + count + 1, :] = part.q, part.v
         step = np.where(part.diverged_step >= 0, part.diverged_step + row * every, -1)
-        row += count
-        yield Filled(row, step, part.diverged_joint)
+        row, memory = row + count, part.memory
+        yield Filled(row, step, part.diverged_joint, memory)
         if time.perf_counter() - began < PACE / 2:
             size *= 2
+
+
+def _part(rollout: Rollout, q: Array, v: Array, row: int, count: int, memory: Any) -> Run:
+    """So many rows from one that is filled in."""
+    every, state = rollout.asked.every, (q[..., row, :].copy(), v[..., row, :].copy())
+    asked = replace(
+        rollout.asked, q=state[0], v=state[1], steps=count * every, first=row * every, memory=memory or None
+    )
+    return run_of(type(rollout)(rollout.robot, asked, rollout.options))
 
 
 def _steps(duration: Any, dt: Any) -> int:

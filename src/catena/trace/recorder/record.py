@@ -80,8 +80,8 @@ def _laid_out(links: RolledLinks, classes: list[LinkClass], epilogue: Body) -> R
     """Take out what nobody needs, give each scalar that must be kept a slot, and list the constants that are read."""
     loops = links.loops
     at_base = _arriving(epilogue).union(*[_arriving(body) for x in loops if not x.direction for body in x.bodies])
-    arrays = (CARRY,) if links.chain else (SELF, CARRY)  # on a chain, only what is carried reaches the base
-    asked = {(array, slot, _END) for slot in at_base for array in arrays}
+    asked = {(CARRY, slot, _END) for slot in at_base}
+    asked |= {(SELF, slot, _END) for slot in at_base if not links.chain or slot in _put_at_base(loops)}
     asked |= {(SELF, slot, _END) for slot in _read(epilogue, TIP)}
     loads = set[Load]()
     while True:
@@ -122,6 +122,12 @@ def _read(epilogue: Body, array: str) -> set[Slot]:
     """The scalars that the epilogue reads from an array."""
     leaves = [node.args for node in live(list(epilogue.stores.values())) if node.op == LEAF]
     return {slot for read, slot in leaves if read == array}
+
+
+def _put_at_base(loops: Sequence[Loop]) -> set[Slot]:
+    """The scalars that reach the base's memory otherwise than by being carried there."""
+    stored = ((loop, array, slot) for loop in loops for body in loop.bodies for array, slot in body.stores)
+    return {slot for loop, array, slot in stored if array == PARENT or (array == SELF and not loop.direction)}
 
 
 def _places(kept: set[Slot], lasting: set[Slot], loads: set[Load], loops: Sequence[Loop]) -> dict[Slot, int]:
