@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, Union
 
 from catena.arguments.words import one_of
 from catena.errors import LoadError, ModelError, ModelWarning, warn
@@ -16,15 +16,17 @@ from catena.robot import Robot
 from catena.robots import names, path
 
 if TYPE_CHECKING:
+    import mujoco
+
     from catena.model.readers.mjcf import MjcfParts
     from catena.simulation.run import Run
 
-Source = str | bytes | os.PathLike[str]
+Source = Union[str, bytes, "os.PathLike[str]", "mujoco.MjModel"]
 Base = Literal["fixed", "floating"]
 
 
 def load(
-    path_or_text: Source | Any,
+    path_or_text: Source,
     base: Base = "fixed",
     *,
     package_roots: Iterable[str | os.PathLike[str]] = (),
@@ -36,9 +38,9 @@ def load(
         dog = catena.load("quadruped", base="floating")  # comes with Catena, see catena.robots
 
     `path_or_text` is a path, or the text itself: bytes, or a string that starts with "<"; or the name of a model that
-    comes with Catena, where there is no file of that name; or a `mujoco.MjModel`. With `base="floating"` the root link
-    moves freely, by a joint "root_joint" that comes first; an MJCF file that has a free joint already is left as it is.
-    `package_roots` are directories in which meshes may be found that do not lie beside the file. Of URDF
+    comes with Catena, where there is no file of that name; or a `mujoco.MjModel`. With `base="floating"` the
+    root link moves freely, by a joint "root_joint" that comes first; an MJCF file that has a free joint already is left
+    as it is. `package_roots` are directories in which meshes may be found that do not lie beside the file. Of URDF
     nothing but the file itself is opened here; of MJCF also the files it includes and the meshes that bodies get their
     mass from, all inside the file's folder (meshes: or near it) or `package_roots`. Joints that URDF's <mimic> makes
     follow others have no degree of freedom of their own: q, v and torques are those of the others, the mass matrix is
@@ -49,21 +51,17 @@ def load(
     as a `catena.ModelWarning`. Raises LoadError, which names the file and, where it can, the line, link or joint. MJCF
     needs MuJoCo, the extra `catena-dynamics[mjcf]`. Cost: linear in the size of the file.
     """
-    if _is_compiled(path_or_text):
-        return _of_model(path_or_text, base, closed=False)[0]
-    return _warned(opened(path_or_text), base, package_roots, mimic=mimic)[0]
+    return _warned(path_or_text, base, package_roots, mimic=mimic)[0]
 
 
 def load_closed(
-    path_or_text: Source | Any, base: Base = "fixed", package_roots: Iterable[str | os.PathLike[str]] = ()
+    path_or_text: Source, base: Base = "fixed", package_roots: Iterable[str | os.PathLike[str]] = ()
 ) -> tuple[Robot, list[AnyConstraint]]:
     """The robot of a file as `load` makes it, and the constraints of MJCF's <equality> that close its loops.
 
     Mimic joints in URDF are independent, with their rules in the robot's tree.
     """
-    if _is_compiled(path_or_text):
-        return _of_model(path_or_text, base, closed=True)
-    return _warned(opened(path_or_text), base, package_roots, closed=True)
+    return _warned(path_or_text, base, package_roots, closed=True)
 
 
 def opened(path_or_text: Source) -> Document:
@@ -74,45 +72,21 @@ def opened(path_or_text: Source) -> Document:
 
 
 def _warned(
-    document: Document,
+    given: Source,
     base: Base,
     package_roots: Iterable[str | os.PathLike[str]],
     *,
     closed: bool = False,
     mimic: str = "independent",
 ) -> tuple[Robot, list[AnyConstraint]]:
-    robot, constraints = _load(document, base, package_roots, closed, mimic)
-    _tell(document.source, robot)
-    return robot, constraints
-
-
-def _tell(source: str, robot: Robot) -> None:
+    if type(given).__name__ == "MjModel" and hasattr(given, "nbody"):
+        source, (robot, constraints) = "a model of MuJoCo", _load_model(given, base, closed)
+    else:
+        document = opened(given)
+        source, (robot, constraints) = document.source, _load(document, base, package_roots, closed, mimic)
     for message in dict.fromkeys(robot.warnings):
         warn(f"{source}: {message}", ModelWarning)
-
-
-def _is_compiled(given: Any) -> bool:
-    """Whether it is an MjModel; MuJoCo is not loaded to find out."""
-    return type(given).__name__ == "MjModel" and type(given).__module__.partition(".")[0] == "mujoco"
-
-
-def _of_model(model: Any, base: Base, closed: bool) -> tuple[Robot, list[AnyConstraint]]:
-    """The robot of an MjModel, as it is now, whatever file it came from."""
-    from catena.model.readers.mjcf import MjcfParts
-
-    _check_base(base)
-    source = "MjModel"
-    try:
-        robot, constraints = _assembled(MjcfParts(model, floating=base == "floating", closed=closed), base)
-    except ModelError as error:
-        raise LoadError(f"{source}: {error}", link=error.link, joint=error.joint) from error
-    _tell(source, robot)
     return robot, constraints
-
-
-def _check_base(base: str) -> None:
-    if base not in ("fixed", "floating"):
-        raise LoadError(f"base must be 'fixed' or 'floating', not {base!r}")
 
 
 def load_document(document: Document, base: Base, package_roots: Iterable[str | os.PathLike[str]] = ()) -> Robot:
@@ -140,6 +114,11 @@ def _load(
     raise document.error(f"expected <robot> (URDF) or <mujoco> (MJCF), found <{shorten(tag)}>{hint}")
 
 
+def _check_base(base: str) -> None:
+    if base not in ("fixed", "floating"):
+        raise LoadError(f"base must be 'fixed' or 'floating', not {base!r}")
+
+
 def _load_urdf(document: Document, base: Base, roots: tuple[str, ...], mimic: str) -> Robot:
     from catena.model.readers.urdf import UrdfParts
 
@@ -153,10 +132,21 @@ def _load_mjcf(
 ) -> tuple[Robot, list[AnyConstraint]]:
     from catena.model.readers.mjcf import read_mjcf
 
-    return _assembled(read_mjcf(document, floating=base == "floating", closed=closed, roots=roots), base)
+    return _of_mujoco(read_mjcf(document, floating=base == "floating", closed=closed, roots=roots), base)
 
 
-def _assembled(parts: MjcfParts, base: Base) -> tuple[Robot, list[AnyConstraint]]:
+def _load_model(model: Any, base: Base, closed: bool) -> tuple[Robot, list[AnyConstraint]]:
+    """The robot of a model that MuJoCo has compiled already."""
+    from catena.model.readers.mjcf import MjcfParts
+
+    _check_base(base)
+    try:
+        return _of_mujoco(MjcfParts(model, floating=base == "floating", closed=closed), base)
+    except ModelError as error:
+        raise LoadError(f"a model of MuJoCo: {error}", link=error.link, joint=error.joint) from error
+
+
+def _of_mujoco(parts: MjcfParts, base: Base) -> tuple[Robot, list[AnyConstraint]]:
     tree = assemble(
         parts.links,
         parts.joints,
