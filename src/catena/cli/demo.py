@@ -17,7 +17,7 @@ from rich.live import Live
 
 from catena.build import cable
 from catena.cli import _speeds
-from catena.cli._files import check_folder
+from catena.cli._files import busy, check_folder
 from catena.drawing.camera import VIEW
 from catena.drawing.pictures import Stage, film, rows_of, samples_of
 from catena.drawing.terminal import in_characters, in_shades
@@ -52,7 +52,7 @@ def command(html: str | None, quick: bool) -> None:
     check_folder(html)
     console = Console(highlight=False)
     start = time.perf_counter()
-    with Console(stderr=True).status("compiling, then simulating an arm, a rope and two arms with a box …"):
+    with busy("compiling, then simulating an arm, a rope and two arms with a box"):
         run, steps, spent = moving()
     console.print(f"[bold]{run.robot.name}[/]: {run.robot.nv} degrees of freedom, {SECONDS:g} s of motion")
     console.print(f"{steps:,} steps computed in {spent:.2f} s, once the machine code was there.\n")

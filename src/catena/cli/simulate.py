@@ -10,7 +10,7 @@ import click
 import numpy as np
 
 from catena.cli import printable
-from catena.cli._files import AS_JSON, BASE, MODEL, PACKAGES, check_folder, numbers, read_robot
+from catena.cli._files import AS_JSON, BASE, MODEL, PACKAGES, busy, check_folder, numbers, read_robot
 from catena.errors import DivergenceWarning
 from catena.load import Base
 from catena.robot import Robot
@@ -64,7 +64,8 @@ def command(file: str, base: Base, roots: tuple[str, ...], as_json: bool, **give
     robot = read_robot(file, base, roots)
     run = _run(robot, given)
     for kind, path in outputs.items():
-        run.save(path) if kind == "out" else run.render(path)
+        with busy("writing"):
+            run.save(path) if kind == "out" else run.render(path)
     found = summary(run)
     if as_json:
         click.echo(json.dumps({**found, "files": list(outputs.values())}, indent=2))

@@ -9,7 +9,7 @@ import click
 import numpy as np
 
 from catena.cli import printable
-from catena.cli._files import BASE, MODEL, PACKAGES, check_folder, numbers, read_robot
+from catena.cli._files import BASE, MODEL, PACKAGES, busy, check_folder, numbers, read_robot
 from catena.drawing.page import PORT, view
 from catena.drawing.pictures import film, render
 from catena.errors import ClosureError, ModelWarning
@@ -55,11 +55,12 @@ def command(
     q = _closed(robot, robot.neutral() if q is None else robot.normalize(q))
     marks: dict[str, Any] = {"frames": frames, "center_of_mass": com}
     for kind, path in outputs.items():
-        if kind == "png" and run is None:
-            render(robot, q, path, size=given["size"], **marks)
-        else:
-            shown = run if run is not None else _swaying(robot, q)
-            film(shown, path, size=given["size"], speed=given["speed"], **marks)
+        with busy("drawing"):
+            if kind == "png" and run is None:
+                render(robot, q, path, size=given["size"], **marks)
+            else:
+                shown = run if run is not None else _swaying(robot, q)
+                film(shown, path, size=given["size"], speed=given["speed"], **marks)
         click.echo(f"written    {path}")
     if not outputs:
         page = view(robot, q, run=run, port=given["port"], **marks)
