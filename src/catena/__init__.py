@@ -21,6 +21,7 @@ from catena.errors import (
     ShapeError,
     SingularError,
     SingularWarning,
+    StepWarning,
     UnknownNameError,
     UnsupportedError,
 )
@@ -93,6 +94,7 @@ __all__ = [
     "SingularWarning",
     "Slider",
     "SoftFinger",
+    "StepWarning",
     "System",
     "Universal",
     "UnknownNameError",

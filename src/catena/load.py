@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import TYPE_CHECKING, Literal
 
 from catena.errors import LoadError, ModelError, ModelWarning, warn
@@ -105,7 +106,7 @@ def _load_mjcf(
         warnings=parts.warnings,
         strict=False,
     )
-    return Robot(tree), parts.equalities
+    return Robot(replace(tree, actuators=parts.actuators)), parts.equalities
 
 
 def load_run(path: str | os.PathLike[str]) -> Run:

@@ -164,8 +164,8 @@ class _Touch:
 def _within(s: Vec3) -> Vec3:
     """A stretch, cut to the length that a bristle can have."""
     length = s.dot(s)
-    share: Scalar = DEFLECTION / sqrt(where(length > DEFLECTION**2, length, DEFLECTION**2))
-    return s * share
+    cut: Vec3 = s * (DEFLECTION / sqrt(where(length > DEFLECTION**2, length, DEFLECTION**2)))
+    return cut
 
 
 def _inside(frame: Transform, centre: Sequence[float]) -> Vec3:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +15,7 @@ from catena.algorithms.resistance import JointLimits as _Springs
 from catena.arguments.arrays import Port, as_array
 from catena.arguments.words import truth
 from catena.errors import ShapeError, UnsupportedError
+from catena.model.actuators import Actuators
 from catena.model.singular import check_invertible
 from catena.simulation.ground import Ground
 from catena.simulation.laws import Controller
@@ -108,6 +109,8 @@ def forces(robot: Robot, options: Any, control: Any, memory: Any) -> Forces:
         laws.append(touching)
         values.update(ground=ground.numbers(robot), anchors=np.zeros(3 * len(touching.spheres)))
     if isinstance(control, Controller) and control.law.resistance is not None:
+        if options.actuators:
+            raise UnsupportedError("rollout: a servo knows no actuators and their limits; use pd, or leave them out")
         laws.append(control.law.resistance)
     if laws and integrator not in ONE_STAGE:
         raise UnsupportedError(
@@ -116,6 +119,19 @@ def forces(robot: Robot, options: Any, control: Any, memory: Any) -> Forces:
         )
     found = Forces(tuple(laws), values)
     return Forces(found.laws, {**values, **_recalled(memory, found)})
+
+
+def chosen_actuators(robot: Robot, given: Any) -> Actuators | None:
+    """The actuators that are asked for: None or False for none, True for all, some by name."""
+    if given is None or given is False:
+        return None
+    if given is True:
+        return robot.actuators
+    if isinstance(given, Actuators):
+        return robot.actuators[given.names]
+    if isinstance(given, str) or (isinstance(given, Iterable) and all(isinstance(x, str) for x in given)):
+        return robot.actuators[given]
+    raise UnsupportedError(f"rollout: actuators must be True or names of actuators, got a {type(given).__name__}")
 
 
 def _recalled(memory: Any, forces: Forces) -> dict[str, Array]:
