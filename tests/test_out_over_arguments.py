@@ -70,7 +70,7 @@ def test_over_each_argument_of_a_robot(name, batch, dtype, rng):
             given = asking.arguments(robot, asking.ROBOT[name], rng, batch)
             given = {k: x.astype(dtype) if isinstance(x, np.ndarray) else x for k, x in given.items()}
             if name != "bias":  # one question with parameters stands for all: they are an array as others are
-                given.pop("parameters", None)
+                given = {k: x for k, x in given.items() if k not in ("parameters", "dparameters")}
 
             def ask(robot: Any = robot, options: Any = options, **arguments: Any) -> Any:
                 return getattr(robot, name)(**arguments, **options, dtype=dtype)

@@ -53,7 +53,9 @@ from catena.system import System
 from catena.version import __version__
 
 if TYPE_CHECKING:
-    from catena import identification, polymers, poses, rotations
+    from catena import identification, plots, polymers, poses, rotations
+    from catena.drawing.page import view
+    from catena.drawing.pictures import render
     from catena.functions.count import count
     from catena.functions.evaluate import evaluate
     from catena.identification.fit import identify
@@ -115,18 +117,21 @@ __all__ = [
     "load_run",
     "operators",
     "planar_chain",
+    "plots",
     "point_mass_chain",
     "polymers",
     "poses",
     "random_tree",
     "randomize",
     "release_memory",
+    "render",
     "robots",
     "rod_chain",
     "rotations",
     "set_threads",
     "simulate",
     "symbolic",
+    "view",
 ]
 
 __getattr__ = imported_later(
@@ -140,13 +145,16 @@ __getattr__ = imported_later(
         "identify": "identification.fit",
         "jax": "",
         "randomize": "parameters.randomize",
+        "plots": "",
         "polymers": "",
         "release_memory": "kernels.call.release",
+        "render": "drawing.pictures",
         "poses": "",
         "rotations": "",
         "simulate": "simulation.simulate",
         "symbolic": "symbols",
         "torch": "",
+        "view": "drawing.page",
     },
 )
 

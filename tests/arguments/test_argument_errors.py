@@ -42,6 +42,7 @@ def test_every_question_is_in_the_table() -> None:
     others = {"neutral", "random_configuration", "with_gravity", "subtree", "locked", "attach", "mass_matrix"}
     others |= {"link", "joint", "frame", "link_index", "joint_index", "inverse_kinematics"}
     others |= {"natural_orthogonal_complement", "operators", "parameters", "with_parameters", "with_joints", "rollout"}
+    others |= {"to_pinocchio", "from_pinocchio", "to_mujoco", "from_mujoco"}
     public = {n for n in dir(catena.Robot) if not n.startswith("_") and callable(getattr(catena.Robot, n))}
     assert public - others == set(QUESTIONS)
 

@@ -164,8 +164,9 @@ class _Touch:
 def _within(s: Vec3) -> Vec3:
     """A stretch, cut to the length that a bristle can have."""
     length = s.dot(s)
-    cut: Vec3 = s * (DEFLECTION / sqrt(where(length > DEFLECTION**2, length, DEFLECTION**2)))
-    return cut
+    share: Scalar = DEFLECTION / sqrt(where(length > DEFLECTION**2, length, DEFLECTION**2))
+    within: Vec3 = s * share
+    return within
 
 
 def _inside(frame: Transform, centre: Sequence[float]) -> Vec3:

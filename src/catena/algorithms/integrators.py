@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any
 
-from catena.algorithms.joint_losses import losses_at
+from catena.algorithms.joint_losses import losses_at, slack, stretch_at
 from catena.algorithms.resistance import JointFriction, Resistance, Resisted, Resisting, Wrenches
 from catena.functions.function import Function
 from catena.scalars import Scalar, is_zero
@@ -40,7 +40,7 @@ def semi_implicit(links: Links, accelerations: Accelerations, q: Field, v: Field
 def midpoint(links: Links, accelerations: Accelerations, q: Field, v: Field, dt: Scalar) -> State:
     """The explicit midpoint rule, of order 2: a step with the rates found half a step ahead."""
     q1, v1 = links.fields("q1 v1")
-    qm, vm, _ = _stage(links, q, v, v, accelerations(links, q, v), dt * 0.5)
+    qm, vm, _ = stage(links, q, v, v, accelerations(links, q, v), dt * 0.5)
     a = accelerations(links, qm, vm)
     for k in links.base_to_tip():
         v1[k] = v[k] + _times(dt, a[k])
@@ -53,11 +53,11 @@ def rk4(links: Links, accelerations: Accelerations, q: Field, v: Field, dt: Scal
     q1, v1 = links.fields("q1 v1")
     half, sixth = dt * 0.5, dt * (1 / 6)
     a1 = accelerations(links, q, v)
-    q2, v2, u2 = _stage(links, q, v, v, a1, half)
+    q2, v2, u2 = stage(links, q, v, v, a1, half)
     a2 = accelerations(links, q2, v2)
-    q3, v3, u3 = _stage(links, q, v, u2, a2, half)
+    q3, v3, u3 = stage(links, q, v, u2, a2, half)
     a3 = accelerations(links, q3, v3)
-    q4, v4, u4 = _stage(links, q, v, u3, a3, dt)
+    q4, v4, u4 = stage(links, q, v, u3, a3, dt)
     a4 = accelerations(links, q4, v4)
     for k in links.base_to_tip():
         v1[k] = v[k] + _times(sixth, a1[k] + a2[k] + a2[k] + a3[k] + a3[k] + a4[k])
@@ -66,7 +66,7 @@ def rk4(links: Links, accelerations: Accelerations, q: Field, v: Field, dt: Scal
     return q1, v1
 
 
-def _stage(links: Links, q: Field, v: Field, u_rate: Field, v_rate: Field, dt: Scalar) -> tuple[Field, Field, Field]:
+def stage(links: Links, q: Field, v: Field, u_rate: Field, v_rate: Field, dt: Scalar) -> tuple[Field, Field, Field]:
     """The state that rates lead to from (q, v) in dt, and the rate u̇ of the tangent vector u there."""
     qs, vs, rate = links.fields("qs vs rate")
     for k in links.base_to_tip():
@@ -124,17 +124,12 @@ class _Acting:
         torques: Dofs = self.tau[k]
         if self.losses:
             torques = torques - (k.damping * self.v[k] if self.sticking else losses_at(k, self.v[k]))
-        if self.springs and not _slack(k):
-            stretch = k.joint_type.difference(Dofs(k.joint_type.neutral().tolist()), self.q[k]) - k.rest
-            torques = torques - k.stiffness * (stretch + _times(self.ahead, self.v[k]))
+        if self.springs and not slack(k):
+            torques = torques - k.stiffness * (stretch_at(k, self.q[k]) + _times(self.ahead, self.v[k]))
         for resisting in self.resisting:
             more = resisting.torques(k)
             torques = torques if more is None else torques + more
         return torques
-
-
-def _slack(k: Any) -> bool:
-    return all(is_zero(x) for x in k.stiffness)
 
 
 class _Stiffened:
@@ -158,7 +153,7 @@ class _Stiffened:
         armature = k.armature
         if self._losses:
             armature = armature + _times(self._dt, k.damping)
-        if self._springs and not _slack(k):
+        if self._springs and not slack(k):
             armature = armature + _times(self._dt * self._dt, k.stiffness)
         return _StiffenedLink(k, armature)
 
@@ -252,3 +247,12 @@ def step_function(
         choose=dynamics.choose,
         cut=dynamics.cut,
     )
+
+
+STAGE = Function(
+    "stage",
+    stage,
+    inputs={"q": "q", "v": "v", "u_rate": "v", "v_rate": "v", "dt": "robot"},
+    outputs={"q": "q", "v": "v", "rate": "v"},
+)
+"""One stage of a method of Runge and Kutta, for accelerations that come from elsewhere, as those of closed chains."""

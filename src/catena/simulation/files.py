@@ -18,6 +18,7 @@ from catena.errors import LoadError, ModelError
 from catena.model.actuators import Actuator
 from catena.model.parts import Mimic
 from catena.model.readers.meshes import MeshReference
+from catena.model.shapes import Primitive
 from catena.model.tree import Frame, Tree
 from catena.simulation.events import Event
 
@@ -30,6 +31,7 @@ FORMAT = 1
 """The version of the format: files of others are refused."""
 
 _ARRAYS = ("t", "q", "v", "diverged_step", "diverged_joint", "cost")
+SHAPES = (MeshReference, Primitive)
 _WORDS = ("integrator", "dt", "how")
 
 
@@ -77,7 +79,7 @@ def _as_words(tree: Tree) -> dict[str, Any]:
             for n, f in tree.frames.items()
         },
         "mimic": {name: list(rule) for name, rule in tree.mimic.items()},
-        "meshes": {n: [asdict(m) for m in some if isinstance(m, MeshReference)] for n, some in tree.meshes.items()},
+        "meshes": {n: [asdict(m) for m in some if isinstance(m, SHAPES)] for n, some in tree.meshes.items()},
         "actuators": {name: asdict(each) for name, each in tree.actuators.items()},
         "warnings": list(tree.warnings),
     }
@@ -128,8 +130,8 @@ def _tree(arrays: Mapping[str, Array], words: Mapping[str, Any]) -> Tree:
     return Tree(**numbers, **more)
 
 
-def _mesh(words: Mapping[str, Any]) -> MeshReference:
-    return MeshReference(**_frozen(words))
+def _mesh(words: Mapping[str, Any]) -> MeshReference | Primitive:
+    return MeshReference(**_frozen(words)) if "uri" in words else Primitive(**_frozen(words))
 
 
 def _frozen(words: Mapping[str, Any]) -> dict[str, Any]:

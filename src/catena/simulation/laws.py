@@ -12,7 +12,9 @@ import numpy.typing as npt
 
 from catena.algorithms.rollouts import Law
 from catena.errors import ShapeError, UnsupportedError
+from catena.model.mimic import refuse_followers
 from catena.simulation.tracing import alone, arity, digest, numbers_of, traced
+from catena.spatial import Dofs
 from catena.trace.graph import Graph
 
 if TYPE_CHECKING:
@@ -64,6 +66,7 @@ def controller(
     if control is None:
         return None
     if isinstance(control, Controller):
+        refuse_followers(tree, f"the controller {control.law.name}")
         return Given("control", None, control.law, control.values)
     places = None if actuators is None else actuators.dofs.tolist()
     width = tree.nv if places is None else len(places)
@@ -133,12 +136,14 @@ def _digest(asked: Given, tree: Tree, arrays: tuple[str, ...], width: int, resul
 def _torques(places: list[int] | None, asked: Given) -> Callable[..., Any]:
     def algorithm(links: Any, t: Any, q: Any, v: Any, parameters: Any = ()) -> Any:
         values = asked(alone(t), flat(links, q), flat(links, v), traced(parameters))
-        if places is None:
-            return links.coordinates(numbers_of(values, (links.nv,), "control"), "v")
-        spread: list[Any] = [0.0] * links.nv
-        for i, x in zip(places, numbers_of(values, (len(places),), "control"), strict=True):
-            spread[i] = x
-        return links.coordinates(spread, "v")
+        sizes = [k.joint_type.nv for k in links.leaders]
+        given = numbers_of(values, (sum(sizes) if places is None else len(places),), "control")
+        numbers = iter(given if places is None else _spread(given, places, sum(sizes)))
+        (tau,) = links.fields("tau")
+        for k in links:
+            drives = k.leader is k
+            tau[k] = Dofs([next(numbers) if drives else 0.0 for _ in range(k.joint_type.nv)])
+        return tau
 
     return algorithm
 
@@ -151,9 +156,17 @@ def _number(asked: Given) -> Callable[..., Any]:
     return algorithm
 
 
+def _spread(given: list[Any], places: list[int], count: int) -> list[Any]:
+    """Numbers at their places, zeros elsewhere."""
+    spread: list[Any] = [0.0] * count
+    for i, x in zip(places, given, strict=True):
+        spread[i] = x
+    return spread
+
+
 def flat(links: Any, values: Any) -> Any:
     """The numbers of all links, one after the other, as an array that NumPy's functions take."""
-    return traced(x for k in links for x in values[k])
+    return traced(x for k in links.leaders for x in values[k])
 
 
 def parameter_array(parameters: Any) -> Array:

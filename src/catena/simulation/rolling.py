@@ -195,8 +195,8 @@ class Rollout:
 
     def _in_one_call(self, rows: int, between: int, out: Any = None, chosen: Array | None = None) -> Results:
         """The rollout, or that of some samples `chosen` by number."""
-        given = self.control, self.cost, self.wrench
-        control, cost, wrench = (None if one is None else one.law for one in given)
+        laws = self.control, self.cost, self.wrench
+        control, cost, wrench = (None if one is None else one.law for one in laws)
         drive = None if self.actuators is None else ACTUATORS
         repeated = turn(self.step, NOTHING if self.free else control, cost, self.bound is not None, drive, wrench)
         present = () if self.f_ext is None else ("f_ext",)

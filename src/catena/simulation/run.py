@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from catena.errors import ShapeError
+from catena.errors import ShapeError, UnsupportedError
 
 if TYPE_CHECKING:
+    from catena.drawing.page import Page
     from catena.robot import Robot
 
 Array = npt.NDArray[Any]
@@ -81,6 +82,13 @@ class Run:
         """The momentum about the base's origin, (..., rows, 6): angular (N m s), then linear (N s)."""
         return self.robot.momentum(self.q, self.v)
 
+    def constraint_drift(self) -> Array:
+        """How far the constraints of a System are from being met, at most, (..., rows) in m and rad; 0 without any."""
+        residual = getattr(self.robot, "closure_residual", None)
+        if residual is None:
+            return np.zeros(self.q.shape[:-1])
+        return np.asarray(np.abs(np.asarray(residual(self.q))).max(axis=-1, initial=0.0))
+
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the run, with its robot, to a file that `catena.load_run` reads: NumPy's npz, nothing pickled.
 
@@ -88,7 +96,46 @@ class Run:
         """
         from catena.simulation.files import write
 
+        if hasattr(self.robot, "constraints"):
+            raise UnsupportedError("save: runs of a System are not written to files yet; pickle them")
         write(self, path)
+
+    def render(self, path: str | os.PathLike[str], **options: Any) -> None:
+        """Draw the run as a film: a GIF, an MP4 (by ffmpeg) or a page for browsers (.html), by the file's ending.
+
+            run.render("swing.gif", speed=0.5)
+
+        A picture (.png, .jpg, .webp) shows the last state. No display is needed. Needs the extra
+        `catena-dynamics[view]`.
+
+        Args:
+            path: the file to write.
+            options: `size`, `view`, `frames` and `center_of_mass` as `catena.render` has them; `rate`, pictures a
+                second, 25 unless given; `speed`, 2.0 for twice as fast.
+        """
+        from catena.drawing.pictures import film
+
+        film(self, path, **options)
+
+    def plot(self, path: str | os.PathLike[str] | None = None, *, sample: int | tuple[int, ...] | None = None) -> Any:
+        """Plot coordinates, speeds, torques and the drift of energy; see `catena.plots.motion`.
+
+        Args:
+            path: a file to write, PNG, SVG or PDF by its ending.
+            sample: which sample of a batch; the first if left out.
+
+        Returns:
+            The figure, a `matplotlib.figure.Figure`.
+        """
+        from catena.plots.runs import motion
+
+        return motion(self, path, sample=sample)
+
+    def view(self, **options: Any) -> Page:
+        """Show the run as a page in the browser, with controls to play it; options are those of `catena.view`."""
+        from catena.drawing.page import view
+
+        return view(self.robot, run=self, **options)
 
     def resampled(self, t: npt.ArrayLike) -> Run:
         """The run at other times, within those that it covers: between two states, q moves at constant speed.

@@ -17,7 +17,10 @@ from catena.arguments.wrenches import Wrenches
 from catena.errors import ShapeError, UnsupportedError
 from catena.functions.question import Answering
 from catena.model.actuators import Actuators
+from catena.questions.closed_chains import ClosedChains
 from catena.questions.stepping import INTEGRATOR_HINTS
+from catena.simulation.closed_rollouts import INTEGRATORS as CLOSED_INTEGRATORS
+from catena.simulation.closed_rollouts import rollout_of, tell_open
 from catena.simulation.divergence import tell
 from catena.simulation.events import STOP, Event, Watch, ends, happened, watched, watches
 from catena.simulation.forces import JointLimits
@@ -30,6 +33,7 @@ from catena.simulation.stiffness import warn_of_stiffness
 
 if TYPE_CHECKING:
     from catena.robot import Robot
+    from catena.system import System
 
 Array = npt.NDArray[Any]
 
@@ -44,7 +48,7 @@ FIRST = 16
 
 
 def simulate(
-    robot: Robot,
+    robot: Robot | System,
     q: npt.ArrayLike,
     v: npt.ArrayLike,
     duration: float,
@@ -63,20 +67,22 @@ def simulate(
     method: str = "innovations",
     joint_losses: bool = False,
     joint_springs: bool = True,
+    projected: bool = True,
+    gains: npt.ArrayLike | None = None,
     joint_limits: bool | JointLimits = False,
     ground: Ground | None = None,
     actuators: bool | Actuators | Iterable[str] = False,
     memory: Mapping[str, npt.ArrayLike] | None = None,
     progress: bool | None = None,
 ) -> Run:
-    """How a robot, or many samples of it, moves from (q, v) on for a time.
+    """How a robot or a closed system, or many samples of it, moves from (q, v) on for a time.
 
         run = catena.simulate(robot, q, v, duration=5.0, dt=1e-3, control=f)
 
     Ctrl-C ends a simulation early and returns what was done so far; `run.how` says so.
 
     Args:
-        robot: who moves.
+        robot: who moves: a Robot or a System.
         q: configurations to start from, (..., nq).
         v: joint velocities to start with, (..., nv).
         duration: how long, in s; rounded to whole numbers of dt.
@@ -102,6 +108,8 @@ def simulate(
         joint_losses: whether the model's damping and dry friction act. With integrators of one stage, "semi_implicit"
             and "linearly_implicit", friction sticks.
         joint_springs: whether the model's springs act.
+        projected: of a System, whether each step ends where its constraints are met; see `System.step`.
+        gains: of a System, Baumgarte's, (2,) in 1/s² and 1/s.
         joint_limits: whether springs push joints back into their ranges, for integrators of one stage; True or a
             `catena.JointLimits`.
         ground: what the robot stands on, for integrators of one stage: a `catena.Ground`; None for nothing.
@@ -113,7 +121,7 @@ def simulate(
         The run. Cost: O(n) for each step.
     """
     if not isinstance(robot, Answering):
-        raise UnsupportedError(f"simulate: expected a Robot first, got a {type(robot).__name__}")
+        raise UnsupportedError(f"simulate: expected a Robot or a System first, got a {type(robot).__name__}")
     steps = _steps(duration, dt)
     own = one_of("integrator", integrator, (*INTEGRATORS, *OWN), INTEGRATOR_HINTS) in OWN
     options = Options(
@@ -128,8 +136,8 @@ def simulate(
         actuators,
     )
     asked = Asked(q, v, None, dt, steps, control, None, parameters, f_ext, every, bound, t0=t0, memory=memory)
-    rollout = Rollout(robot, asked, options)
-    if not own:
+    rollout = _rollout(robot, asked, options, integrator, projected, gains)
+    if not own and not isinstance(robot, ClosedChains):
         warn_of_stiffness("simulate", rollout)
     run = _Simulation(rollout, watches(events, stop))
     with Bar(steps * rollout.dt, progress) as bar:
@@ -137,7 +145,27 @@ def simulate(
             run.fill(_parts(integrator, rollout, run.q, run.v, tolerance), bar)
         except KeyboardInterrupt:
             run.interrupted = True
-    return run.result(integrator)
+    found = run.result(integrator)
+    if isinstance(robot, ClosedChains):
+        tell_open("simulate", found, projected)
+    return found
+
+
+def _rollout(
+    robot: Robot | System, asked: Asked, options: Options, integrator: str, projected: bool, gains: Any
+) -> Rollout:
+    """A rollout of what was given, with the steps that it can make."""
+    if isinstance(robot, ClosedChains):
+        one_of("integrator of a System", integrator, CLOSED_INTEGRATORS, INTEGRATOR_HINTS)
+        if options.ground is not None or options.joint_limits or options.actuators or callable(asked.f_ext):
+            raise UnsupportedError(
+                "simulate: ground, joint_limits, actuators and wrenches that change are for robots, not for a "
+                "catena.System"
+            )
+        return rollout_of(robot, asked, options, projected, gains)
+    if gains is not None:
+        raise UnsupportedError("simulate: gains are those of constraints, and a Robot has none; give a catena.System")
+    return Rollout(robot, asked, options)
 
 
 @dataclass(frozen=True)
@@ -255,7 +283,7 @@ def _part(rollout: Rollout, q: Array, v: Array, row: int, count: int, memory: An
     asked = replace(
         rollout.asked, q=state[0], v=state[1], steps=count * every, first=row * every, memory=memory or None
     )
-    return run_of(Rollout(rollout.robot, asked, rollout.options))
+    return run_of(type(rollout)(rollout.robot, asked, rollout.options))
 
 
 def _steps(duration: Any, dt: Any) -> int:
