@@ -23,13 +23,14 @@ if TYPE_CHECKING:
 _ARRAYS = (Role.ARRAY, Role.MAPPING_OR_ARRAY, Role.WORD_OR_ARRAY)
 
 
-def needed(package: str, what: str) -> Any:
+def needed(package: str, what: str, extra: str = "") -> Any:
     """The optional package of that name; UnsupportedError with the command that installs it if it is missing."""
-    with reading_files(f"catena.{package}"):
+    name = extra or package
+    with reading_files(f"catena.{name}"):
         try:
             return import_module(package)
         except ImportError as error:
-            raise UnsupportedError(f'catena.{package} needs {what}: pip install "catena[{package}]"') from error
+            raise UnsupportedError(f'catena.{name} needs {what}: pip install "catena[{name}]"') from error
 
 
 class Asked:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from copy import copy
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -55,7 +56,7 @@ class Asked:
     first: int = 0
 
 
-def rolled_out(robot: Robot, asked: Asked, options: Options, out: Any) -> Run:
+def rolled_out(robot: Robot, asked: Asked, options: Options, out: Any = None) -> Run:
     """The rollout, with samples that diverged flagged and warned of."""
     run = run_of(Rollout(robot, asked, options), out)
     tell("rollout", robot, run.diverged_step, run.diverged_joint)
@@ -95,6 +96,27 @@ class Rollout:
         self.rows = _rows(self.steps, asked.every)
         self.f_ext = None if asked.f_ext is None else wrenches(robot, asked.f_ext, "rollout")
         self._noted: tuple[Array, Array] | None = None  # steps and joints that diverged, where they were seen at once
+
+    def again(self, **changes: Any) -> Rollout:
+        """The same rollout with other states, parameters, number of steps or steps done before, nothing traced again.
+
+        Steps done before may be one number for each sample. What has torques of its own for each step, `tau`, cannot be
+        told another number of steps.
+        """
+        other = copy(self)
+        other.asked = replace(self.asked, **changes)
+        other.first = other.asked.first + _whole(other.asked.t0, self.dt)
+        other._noted = None
+        if "steps" in changes:
+            other.steps, other.rows = changes["steps"], _rows(changes["steps"], self.asked.every)
+        if "parameters" in changes:
+            given = {"parameters": changes["parameters"]}
+            other.parameters = given["parameters"]
+            other.control, other.cost = (
+                law if law is None or "parameters" not in law.values else replace(law, values=given)
+                for law in (self.control, self.cost)
+            )
+        return other
 
     def _steps(self) -> tuple[Any, int]:
         """The torques that were given and the number of steps."""
@@ -157,7 +179,7 @@ class Rollout:
             "tau": self.tau,
             "dt": self.dt,
             "f_ext": self.f_ext,
-            "count": float(self.first),
+            "count": np.asarray(self.first, float),
             "cost": 0.0,
             "over": 0.0,
             "bound": self.bound,

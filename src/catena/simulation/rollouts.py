@@ -9,7 +9,9 @@ import numpy as np
 import numpy.typing as npt
 
 from catena.arguments.wrenches import Wrenches
+from catena.errors import UnsupportedError
 from catena.functions.question import Answering
+from catena.simulation.chunked import chunked, run_in_chunks
 from catena.simulation.laws import Control
 from catena.simulation.rolling import Asked, Options, rolled_out
 from catena.simulation.run import Run
@@ -92,4 +94,8 @@ class Rollouts(Answering):
         robot = cast("Robot", self)
         options = Options(integrator, method, joint_losses, joint_springs, dtype, kernel)
         asked = Asked(q, v, tau, dt, steps, control, cost, parameters, f_ext, every, bound, t0=t0)
+        if chunked(asked):
+            if out is not None:
+                raise UnsupportedError("rollout: out cannot be given with Dask arrays, which are computed later")
+            return run_in_chunks("rollout", rolled_out, robot, asked, options)
         return rolled_out(robot, asked, options, out)

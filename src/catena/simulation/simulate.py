@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,6 +18,7 @@ from catena.arguments.wrenches import Wrenches
 from catena.errors import ShapeError, UnsupportedError
 from catena.functions.question import Answering
 from catena.questions.stepping import INTEGRATOR_HINTS
+from catena.simulation.chunked import chunked, refuse_watches, run_in_chunks
 from catena.simulation.divergence import tell
 from catena.simulation.events import STOP, Event, Watch, ends, happened, watched, watches
 from catena.simulation.laws import Control
@@ -103,9 +105,26 @@ def simulate(
     own = one_of("integrator", integrator, (*INTEGRATORS, *OWN), INTEGRATOR_HINTS) in OWN
     options = Options("rk4" if own else integrator, method, joint_losses, joint_springs, np.float64, None)
     asked = Asked(q, v, None, dt, steps, control, None, parameters, f_ext, every, bound, t0=t0)
+    if chunked(asked):
+        refuse_watches(events, stop, integrator)
+        found = run_in_chunks("simulate", partial(_simulated, integrator), robot, asked, options)
+        return replace(found, integrator=integrator)
+    return _simulated(integrator, robot, asked, options, watches(events, stop), tolerance, progress)
+
+
+def _simulated(
+    integrator: str,
+    robot: Robot,
+    asked: Asked,
+    options: Options,
+    watching: Mapping[str, Watch] | None = None,
+    tolerance: float = 0.0,
+    progress: bool | None = False,
+) -> Run:
+    """The run of NumPy's arrays."""
     rollout = Rollout(robot, asked, options)
-    run = _Simulation(rollout, watches(events, stop))
-    with Bar(steps * rollout.dt, progress) as bar:
+    run = _Simulation(rollout, watching or {})
+    with Bar(rollout.steps * rollout.dt, progress) as bar:
         try:
             run.fill(_parts(integrator, rollout, run.q, run.v, tolerance), bar)
         except KeyboardInterrupt:
@@ -203,15 +222,8 @@ def _rows_by_steps(rollout: Rollout, q: Array, v: Array) -> Iterator[Filled]:
     every, row, size = rollout.asked.every, 0, FIRST
     while row < rollout.rows:
         count = min(size, rollout.rows - row)
-        asked = replace(
-            rollout.asked,
-            q=q[..., row, :].copy(),
-            v=v[..., row, :].copy(),
-            steps=count * every,
-            first=row * every,
-        )
-        began = time.perf_counter()
-        part = run_of(Rollout(rollout.robot, asked, rollout.options))
+        began, start = time.perf_counter(), (q[..., row, :].copy(), v[..., row, :].copy())
+        part = run_of(rollout.again(q=start[0], v=start[1], steps=count * every, first=row * every))
         q[..., row : row + count + 1, :], v[..., row : row + count + 1, :] = part.q, part.v
         step = np.where(part.diverged_step >= 0, part.diverged_step + row * every, -1)
         row += count
