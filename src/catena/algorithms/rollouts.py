@@ -21,13 +21,15 @@ class Law:
     """What depends on time and state: `algorithm(links, t, q, v, ...)`, then its `inputs`, by name with their kinds.
 
     A controller gives a field of torques. A cost also gets the torques, after v, and gives a scalar. `name` tells laws
-    apart. Of one that asks for all coordinates at a time (`whole`), no loops over links can be made.
+    apart. Of one that asks for all coordinates at a time (`whole`), no loops over links can be made. Inputs in `each`
+    have a row for every step.
     """
 
     name: str
     algorithm: Callable[..., Any]
     inputs: Mapping[str, str] = field(default_factory=dict)
     whole: bool = False
+    each: tuple[str, ...] = ()
 
 
 def turn(step: Function, control: Law | None = None, cost: Law | None = None, watched: bool = False) -> Repeated:
@@ -70,7 +72,7 @@ def turn(step: Function, control: Law | None = None, cost: Law | None = None, wa
         outputs={**step.outputs, **carried},
         positive=(*step.positive, *(["bound"] if watched else [])),
     )
-    return Repeated(function, each=() if control else ("tau",), last=tuple(carried))
+    return Repeated(function, each=control.each if control else ("tau",), last=tuple(carried))
 
 
 def _nothing(links: Links, t: Scalar, q: Field, v: Field) -> Field:

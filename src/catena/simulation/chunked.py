@@ -111,7 +111,7 @@ def _bare(asked: Asked, places: Mapping[str, Any]) -> Asked:
     """What was asked without its arrays."""
     empty: dict[str, Any] = {name: None for name in places if name != "control"}
     if "control" in places:
-        empty["control"] = Controller(asked.control.law)
+        empty["control"] = replace(asked.control, values={})
     return replace(asked, **empty)
 
 
@@ -121,15 +121,17 @@ def _put_together(asked: Asked, places: Mapping[str, Any], arrays: Any) -> Asked
     for name, at in places.items():
         found[name] = arrays[at] if isinstance(at, int) else {key: arrays[i] for key, i in at.items()}
         if name == "control":
-            found[name] = Controller(asked.control.law, found[name])
+            found[name] = replace(asked.control, values=found[name])
         elif isinstance(at, dict) and None in at:
             found[name] = found[name][None]
     return replace(asked, **found)
 
 
-def refuse_watches(events: Any, stop: Any, integrator: str) -> None:
+def refuse_watches(events: Any, stop: Any, integrator: str, checkpoint: Any) -> None:
     """UnsupportedError for what a simulation of Dask arrays cannot do."""
     if events or stop is not None:
         raise UnsupportedError("simulate: events and stop are not for Dask arrays; look for them in run.q, later")
+    if checkpoint is not None:
+        raise UnsupportedError("simulate: checkpoint is not for Dask arrays: what a worker loses, Dask computes again")
     if integrator == "adaptive":
         raise UnsupportedError("simulate: integrator='adaptive' takes one sample, as each has steps of its own")

@@ -20,12 +20,20 @@ if TYPE_CHECKING:
 Array = npt.NDArray[Any]
 
 
+Along = Callable[[Any], Mapping[str, Array]]
+"""What a controller needs at given times, (...), by name: (..., nq) and (..., nv)."""
+
+
 @dataclass(frozen=True)
 class Controller:
-    """A ready-made controller: a law, and arrays for its inputs. See :mod:`catena.controllers`."""
+    """A ready-made controller: a law, and arrays for its inputs. See :mod:`catena.controllers`.
+
+    Inputs of the law that have a row for every step are found from the times of steps, by `along`.
+    """
 
     law: Law
     values: Mapping[str, Any] = field(default_factory=dict)
+    along: Along | None = None
 
     def __repr__(self) -> str:
         return f"<controller {self.law.name}>"
@@ -43,6 +51,7 @@ class Given:
     law: Law | None = None
     values: Mapping[str, Any] = field(default_factory=dict)
     reason: str = ""
+    along: Along | None = None
 
     @property
     def how(self) -> str:
@@ -60,7 +69,7 @@ def controller(tree: Tree, control: Any, parameters: Array, shape: str) -> Given
     if control is None:
         return None
     if isinstance(control, Controller):
-        return Given("control", None, control.law, control.values)
+        return Given("control", None, control.law, control.values, along=control.along)
     return _given(tree, "control", control, parameters, shape, _torques, ("q", "v", "parameters"), (tree.nv,))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from copy import copy
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -184,6 +185,7 @@ class Rollout:
             "over": 0.0,
             "bound": self.bound,
             **{name: value for given in self.laws for name, value in self.values(given).items()},
+            **({} if self.control is None else self.rows_at(self.control, self.first + np.arange(self.steps))),
         }
         given, batch = kernel.signature.arguments([values[port.name] for port in kernel.inputs])
         if chosen is not None:
@@ -222,9 +224,13 @@ class Rollout:
     def values(self, given: Given) -> dict[str, Any]:
         """The arrays of a law; one number stands for one of each degree of freedom."""
         law: Any = given.law
-        alone = {name for name, kind in law.inputs.items() if kind == "v" and not np.ndim(given.values[name])}
+        alone = {name for name, x in given.values.items() if law.inputs[name] == "v" and not np.ndim(x)}
         nv = self.robot.nv
         return {name: np.broadcast_to(x, nv) if name in alone else x for name, x in given.values.items()}
+
+    def rows_at(self, given: Given, count: Any) -> Mapping[str, Any]:
+        """What a law needs at each step, after so many steps since time zero."""
+        return {} if given.along is None else given.along(count * self.dt)
 
     def torques(self, t: Array, q: Array, v: Array) -> Any:
         """The torques of the steps after the states that were kept, or how to find them."""
@@ -238,7 +244,7 @@ class Rollout:
                 return np.stack(rows, axis=-2)
             kernel = self.robot._compiled.kernel(torques(given.law), (), self.options.dtype, self.shape)
             values = [np.expand_dims(np.asarray(value), -2) for value in self.values(given).values()]
-            result: Array = kernel(*before, t[:-1], *values)
+            result: Array = kernel(*before, t[:-1], *values, *self.rows_at(given, t[:-1] / self.dt).values())
             return result
 
         return found
@@ -317,7 +323,7 @@ class Rollout:
             return self._asked_of(given, t, q, v, *more)
         law: Any = given.law
         kernel = self.robot._compiled.kernel(torques(law), (), self.options.dtype, self.shape)
-        return kernel(q, v, t, *self.values(given).values())
+        return kernel(q, v, t, *self.values(given).values(), *self.rows_at(given, t / self.dt).values())
 
 
 def _positive(what: str, value: Any) -> float:
