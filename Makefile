@@ -1,4 +1,4 @@
-# make demo, make test, make check and make docs set everything up by themselves: they create .venv and install into
+# make demo, test, check, docs and bench set everything up by themselves: they create .venv and install into
 # it (again only when pyproject.toml changes), then run. Any Python 3.10 or newer will do; choose one with PYTHON=...
 CANDIDATES := python3 python3.13 python3.12 python3.11 python3.10 python3.14 python
 USABLE := import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 10))
@@ -6,11 +6,11 @@ PYTHON ?= $(shell for p in $(CANDIDATES); do $$p -c '$(USABLE)' >/dev/null 2>&1 
 WORKERS ?= 2
 BIN := .venv/bin
 
-.PHONY: demo test check docs clean
+.PHONY: demo test check docs bench clean
 .DELETE_ON_ERROR:
 
 demo: .venv/.demo
-	$(BIN)/python examples/demo.py
+	$(BIN)/catena demo
 
 test: .venv/.dev
 	$(BIN)/python -m pytest -n $(WORKERS)
@@ -24,17 +24,26 @@ docs: .venv/.docs
 	$(BIN)/python -m sphinx -W --keep-going -q -b html docs docs/_build
 	@echo "open docs/_build/index.html"
 
+bench: .venv/.bench
+	OPENBLAS_NUM_THREADS=1 $(BIN)/python benchmarks/bench.py
+	$(BIN)/python benchmarks/report.py
+	@echo "docs/benchmarks.md and README.md show what was measured"
+
 $(BIN)/python:
 	@test -n "$(PYTHON)" || { echo "Catena needs Python 3.10 or newer with venv and pip (Debian: apt install python3-venv)." >&2; exit 1; }
 	$(PYTHON) -m venv .venv
 	.venv/bin/python -m pip install --quiet --disable-pip-version-check --upgrade pip  # old ones search for many minutes
 
 .venv/.demo: pyproject.toml | $(BIN)/python
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e .
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[view,mjcf]'
 	@touch $@
 
 .venv/.dev: pyproject.toml | $(BIN)/python
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev]'
+	@touch $@ .venv/.demo
+
+.venv/.bench: pyproject.toml | $(BIN)/python
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[bench]'
 	@touch $@ .venv/.demo
 
 .venv/.docs: pyproject.toml | $(BIN)/python

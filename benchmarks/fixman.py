@@ -21,8 +21,8 @@ from timing import best, table
 import catena
 from catena.algorithms import determinant, fixman, fixman_determinant, innovations, point_mass
 from catena.fixman import planar_blocks, solve_in_pieces
-from catena.fixman.parallel_chain import SHORT, TOGETHER
 from catena.functions import engine
+from catena.functions.pieces import SHORT, TOGETHER
 
 SIZES = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 100, 200, 500, 1000, 2000)
 

@@ -4,6 +4,10 @@ Long arms swing freely under an adaptive integrator (Dormand-Prince, SciPy's RK4
 recursion and by elimination in the dense mass matrix. Counted are the evaluations of the right-hand side; measured is
 how rough accelerations are, along a straight way so short that they are a parabola but for rounding.
 
+What comes out (results/saha_adaptive.png): accelerations by elimination become rougher with the length of the arm, by
+three orders of magnitude at 40 links, and those of the recursion do not. The integrator takes no notice of it: its
+steps differ, by one part in a thousand, only where the tolerance is that of rounding.
+
     python benchmarks/saha_adaptive.py [picture.png]
 """
 
@@ -19,8 +23,8 @@ from scipy.integrate import solve_ivp
 
 import catena
 
-LENGTHS = (5, 10, 20, 40, 80, 160)
-TOLERANCES = (1e-6, 1e-9, 1e-12)
+LENGTHS = (5, 10, 20, 40)
+TOLERANCES = (1e-6, 1e-10, 3e-14)
 SECONDS, POINTS, STRETCH = 0.2, 101, 1e-6
 Dynamics = Callable[[Any, Any], Any]
 
@@ -90,8 +94,11 @@ def drawn(counts: dict[tuple[str, float], list[int]], rough: dict[str, list[floa
         right.loglog(LENGTHS, rough[name], mark, color="k", label=name)
     left.set(xlabel="links", ylabel=f"evaluations in {SECONDS:g} s", title="What the integrator takes")
     right.set(xlabel="links", ylabel="scatter / largest acceleration", title="How rough accelerations are")
-    left.legend(fontsize="small")
-    right.legend(fontsize="small")
+    for plot in (left, right):
+        plot.set_xticks(LENGTHS, map(str, LENGTHS))
+        plot.minorticks_off()
+        plot.legend(fontsize="x-small", loc="center right" if plot is right else "lower right")
+    left.set_ylim(bottom=5)
     figure.savefig(picture, dpi=90)
 
 

@@ -17,7 +17,7 @@ import re
 import subprocess
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -85,17 +85,26 @@ def source(function: Any) -> str:
     return SOURCE.replace("BODY", re.sub(r"=(-?\d[\d.e+-]*);", r"=(T){0}+(\1);", body))
 
 
-def compiled(robot: catena.Robot, folder: str, flags: list[str]) -> dict[str, Callable[..., object]]:
-    """The loops of each of :data:`KINDS` in machine code, which take the number of rows and where they are."""
+def compiled(
+    robot: catena.Robot, folder: str, flags: list[str], kinds: Iterable[str] = KINDS
+) -> dict[str, Callable[..., object]]:
+    """The loops of each of `kinds` in machine code, which take the number of rows and where they are."""
     path, loops = Path(folder) / "rows.c", dict[str, Callable[..., object]]()
     path.write_text(source(articulated_body(lower(robot.tree))))
-    for kind, define in KINDS.items():
+    for kind in kinds:
         begin, library = time.perf_counter(), path.with_name(f"rows{len(loops)}.so")
-        options = ["-O3", "-march=native", "-shared", "-fPIC", f"-DN={robot.nv}", *define, *flags]
+        options = ["-O3", "-march=native", "-shared", "-fPIC", f"-DN={robot.nv}", *KINDS[kind], *flags]
         subprocess.check_call(["gcc", *options, str(path), "-o", str(library), "-lmvec", "-lm"])
         print(f"{robot.name}, {kind}: gcc took {time.perf_counter() - begin:.1f} s", flush=True)
         loops[kind] = ctypes.CDLL(str(library)).rows
     return loops
+
+
+def loop_in_c(robot: catena.Robot, q: Any, v: Any, tau: Any, out: Any) -> Callable[[], object]:
+    """Forward dynamics of all rows, one sample at a time; the code lives as long as this process."""
+    with tempfile.TemporaryDirectory() as folder:
+        loop = compiled(robot, folder, [], ["C"])["C"]
+    return functools.partial(loop, ctypes.c_long(len(q)), *[ctypes.c_void_p(x.ctypes.data) for x in (q, v, tau, out)])
 
 
 def measured(pair: Pair, count: int, seconds: float, flags: list[str]) -> list[object]:

@@ -1,4 +1,4 @@
-"""Timing that survives a noisy machine: candidates take turns in one process, the best of many turns counts."""
+"""Timing that survives a noisy machine: candidates take turns in one process."""
 
 from __future__ import annotations
 
@@ -9,11 +9,13 @@ TURN = 0.02
 """Seconds that a turn takes at least."""
 
 
-def best(candidates: Mapping[str, Callable[[], object]], seconds: float = 1.0, repeats: int = 1) -> dict[str, float]:
-    """Seconds for one call of each candidate: the best of its turns, which all take in rotation.
+def in_turns(
+    candidates: Mapping[str, Callable[[], object]], seconds: float = 1.0, repeats: int = 1, least: int = 5
+) -> dict[str, list[float]]:
+    """Seconds for one call of each candidate, turn by turn, which all take in rotation.
 
     A turn is `repeats` calls, or as many more as fill :data:`TURN`, so that a quick candidate does not find every cache
-    filled by a slow one each time.
+    filled by a slow one each time. There are `least` turns or more, until `seconds` for each candidate have passed.
     """
     counts = {}
     for name, run in candidates.items():
@@ -21,16 +23,21 @@ def best(candidates: Mapping[str, Callable[[], object]], seconds: float = 1.0, r
         begin = time.perf_counter()
         run()
         counts[name] = max(repeats, int(TURN / max(time.perf_counter() - begin, 1e-9)))
-    times = dict.fromkeys(candidates, float("inf"))
+    times: dict[str, list[float]] = {name: [] for name in candidates}
     start, turns = time.perf_counter(), 0
-    while turns < 5 or time.perf_counter() - start < seconds * len(candidates):
+    while turns < least or time.perf_counter() - start < seconds * len(candidates):
         for name, run in candidates.items():
             begin = time.perf_counter()
             for _ in range(counts[name]):
                 run()
-            times[name] = min(times[name], (time.perf_counter() - begin) / counts[name])
+            times[name].append((time.perf_counter() - begin) / counts[name])
         turns += 1
     return times
+
+
+def best(candidates: Mapping[str, Callable[[], object]], seconds: float = 1.0, repeats: int = 1) -> dict[str, float]:
+    """Seconds for one call of each candidate: the best of its turns."""
+    return {name: min(times) for name, times in in_turns(candidates, seconds, repeats).items()}
 
 
 def table(title: str, head: list[str], rows: list[list[object]]) -> None:

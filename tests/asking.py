@@ -16,6 +16,7 @@ from catena.mass_matrix.factors import BlockDiagonal, Upper
 CONFIGURATIONS = {"q", "q0", "q1"}
 VECTORS = {"v", "tau", "a", "dv", "x", "b", "z", "dq", "dtau", "da", "ddv", "weight"}
 OTHERS = {"f": (6,), "point": (3,), "about": (3,), "dt": ()}
+NEED_SIX = {"operational_inertia", "operational_dynamics", "dynamically_consistent_inverse"}  # freedoms of a link
 
 
 def questions(owner: type) -> dict[str, Declared]:
@@ -50,7 +51,7 @@ def shape(robot: catena.Robot, name: str) -> tuple[int, ...]:
         return (robot.nq,)
     if name in VECTORS:
         return (robot.nv,)
-    if name == "parameters":
+    if name in ("parameters", "dparameters"):
         return robot.parameters().vector.shape
     return (robot.tree.n, 6) if name in ("f_ext", "df_ext") else OTHERS[name]
 
@@ -59,7 +60,7 @@ def argument(robot: catena.Robot, name: str, rng: np.random.Generator, batch: tu
     """Random numbers for an argument."""
     if name in CONFIGURATIONS:
         return robot.random_configuration(rng, batch)
-    if name == "parameters":
+    if name in ("parameters", "dparameters"):
         return rng.uniform(0.9, 1.1, (*batch, 1)) * robot.parameters().vector
     if name == "dt":
         return np.asarray(rng.uniform(1e-3, 1e-2, batch))
@@ -99,20 +100,18 @@ class Asked(NamedTuple):
 def every_question(robot: catena.Robot, rng: np.random.Generator, batch: tuple[int, ...] = ()) -> Iterator[Asked]:
     """All questions of a robot and of its mass matrices, by random arguments with these leading dimensions."""
     for name, declared in _public(ROBOT):
-        yield Asked(name, getattr(robot, name), _needed(robot, declared, rng, batch))
+        yield Asked(name, getattr(robot, name), needed(robot, declared, rng, batch))
     for method in METHODS:
         M = robot.mass_matrix(robot.random_configuration(rng, batch), method=method)
         for name, declared in _public(MASS_MATRIX):
-            yield Asked(f"{method} {name}", getattr(M, name), _needed(robot, declared, rng, batch))
+            yield Asked(f"{method} {name}", getattr(M, name), needed(robot, declared, rng, batch))
 
 
 def _public(declared: dict[str, Declared]) -> list[tuple[str, Declared]]:
     return [(name, question) for name, question in declared.items() if not name.startswith("_")]
 
 
-def _needed(
-    robot: catena.Robot, declared: Declared, rng: np.random.Generator, batch: tuple[int, ...]
-) -> dict[str, Any]:
+def needed(robot: catena.Robot, declared: Declared, rng: np.random.Generator, batch: tuple[int, ...]) -> dict[str, Any]:
     """Arguments for the parameters that have no default."""
     given = arguments(robot, declared, rng, batch)
     return {

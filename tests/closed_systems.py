@@ -12,6 +12,8 @@ from typing import Any
 
 import mpmath
 import numpy as np
+from scipy.spatial.transform import Rotation
+from tests.mechanisms import MOVING
 
 import catena
 from catena.algorithms.configurations import INTEGRATE
@@ -19,6 +21,8 @@ from catena.algorithms.kinematics import PLACEMENTS
 from catena.functions import engine
 
 DIGITS = 50
+SOFT = 1e-18
+"""Redundant rows of the dense equations may give by so much: far more than rounding, far less than what is compared."""
 
 KINDS: dict[str, dict[str, Any]] = {
     "Weld": {},
@@ -89,8 +93,81 @@ def state(
     return q, system.project_velocity(q, rng.standard_normal(system.nv)), rng.standard_normal(system.nv)
 
 
+CLOSED_MODELS: dict[str, Callable[[catena.System], np.ndarray]] = {
+    "four_bar": lambda system: np.array([-1.0, 0.3, -1.2]),
+    "stewart_platform": lambda system: _raised(system),
+    "delta_robot": lambda system: _hanging(system),
+}
+"""Closed mechanisms among the models, with a configuration near which they close."""
+
+
+def _raised(system: catena.System) -> np.ndarray:
+    """A Stewart platform where the file has it."""
+    q = system.neutral()
+    q[system.joint("platform_motion").q_slice.start + 2] = 0.8
+    return q
+
+
+def _hanging(system: catena.System) -> np.ndarray:
+    """A delta robot with its arms and rods bent down."""
+    q = system.neutral()
+    for joint in system.joints:
+        if "bend" in joint.name:
+            q[joint.q_slice] = -1.0
+    q[system.joint("platform_motion").q_slice.start + 2] = -0.5
+    return q
+
+
+def closed_model(name: str) -> catena.System:
+    return _closed_model(name)
+
+
+@cache
+def _closed_model(name: str) -> catena.System:
+    return catena.System.load(catena.robots.path(name))
+
+
+def looped(seed: int, links: int, kinds: Sequence[str]) -> tuple[catena.System, np.ndarray]:
+    """A random tree with loops of these kinds and a coupling, and a configuration that closes them; often redundant."""
+    rng = np.random.default_rng(seed)
+    tree = catena.random_tree(rng, links, MOVING, 0.4, base="floating" if seed % 2 else "fixed")
+    q, held = tree.random_configuration(rng), []
+    for number, kind in enumerate(kinds):
+        first, second = rng.choice(links, 2, replace=False)
+        (R, p), (S, r) = (tree.placement(q, tree.links[i].name) for i in (first, second))
+        place, at = Rotation.random(random_state=rng).as_matrix(), rng.uniform(-0.1, 0.1, 3)
+        off = 0.25 * S @ place[:, 0] if kind == "Distance" else np.zeros(3)  # as far apart as the rod is long
+        here = {"position": R.T @ (r + S @ at - off - p), "rotation": R.T @ S @ place}
+        names = [f"{tree.name}/{tree.links[i].name}" for i in (first, second)]
+        there = {"second_position": at, "second_rotation": place, "name": f"{kind} {number}"}
+        held.append(getattr(catena, kind)(*names, **KINDS[kind], **here, **there))
+    single = [f"{tree.name}/{joint.name}" for joint in tree.joints if len(range(tree.nv)[joint.v_slice]) == 1]
+    if len(single) > 1:
+        at, other = (float(q[tree.joint(name.partition("/")[2]).q_slice.start]) for name in single[:2])
+        total = at - 2.0 * other + 0.3 * other**2
+        held.append(catena.Coupling({single[0]: 1.0, single[1]: (-2.0, 0.3)}, total))
+    return catena.System([tree], constraints=held), q
+
+
+def ladder(cells: int) -> tuple[catena.System, np.ndarray]:
+    """A planar ladder of rails and rungs, all hinged, a loop in each cell; and a configuration that closes it."""
+    builder, held = catena.Builder("ladder"), []
+    bar = {"mass": 1.0, "com": (0.5, 0.0, 0.0), "inertia": (0.001, 0.09, 0.09)}
+    upright = (0.0, -np.pi / 2, 0.0)
+    builder.link("rung0", **bar).revolute("turn0", "base", "rung0", "y", rotation=upright)
+    for i in range(1, cells + 1):
+        below = f"rail{i - 1}" if i > 1 else "base"
+        builder.link(f"rail{i}", **bar).link(f"rung{i}", **bar).link(f"top{i}", **bar)
+        builder.revolute(f"bend{i}", below, f"rail{i}", "y", position=(float(i > 1), 0.0, 0.0))
+        builder.revolute(f"turn{i}", f"rail{i}", f"rung{i}", "y", position=(1.0, 0.0, 0.0), rotation=upright)
+        builder.revolute(f"lid{i}", f"rung{i}", f"top{i}", "y", position=(1.0, 0.0, 0.0), rotation=upright)
+        places = {"position": (1.0, 0.0, 0.0), "second_position": (1.0, 0.0, 0.0)}
+        held.append(catena.Ball(f"ladder/rung{i - 1}", f"ladder/top{i}", **places, name=f"pin{i}"))
+    return catena.System([builder.build()], constraints=held), np.zeros(3 * cells + 1)
+
+
 def exact(system: catena.System, q: np.ndarray, v: np.ndarray, tau: np.ndarray) -> np.ndarray:
-    """Accelerations by the dense equations [M −Jᵀ; J 0], solved with 50 digits."""
+    """Accelerations by the dense equations [M −Jᵀ; J 0], solved with 50 digits; rows may be redundant."""
     with mpmath.workdps(DIGITS):
         coordinates = [mpmath.mpf(x) for x in q]
         M = catena.evaluate(system.forest, "mass_matrix", coordinates, scalar=mpmath.mpf)
@@ -106,6 +183,7 @@ def exact(system: catena.System, q: np.ndarray, v: np.ndarray, tau: np.ndarray) 
             for j in range(nv):
                 K[i, j] = M[i, j]
         for i in range(k):
+            K[nv + i, nv + i] = mpmath.mpf(SOFT)
             for j in range(nv):
                 K[nv + i, j], K[j, nv + i] = J[i, j], -J[i, j]
         right = mpmath.matrix([t - x for t, x in zip(tau, b, strict=True)] + [-x for x in bias])
@@ -132,8 +210,10 @@ def _jacobian(system: catena.System, q: Sequence[Any]) -> np.ndarray:
 
 
 def _felt(system: catena.System, constraint: Any) -> set[int]:
-    """The degrees of freedom between a constraint's frames and the world."""
+    """The degrees of freedom between a constraint's frames and the world, or those that a coupling couples."""
     found: set[int] = set()
+    if isinstance(constraint, catena.Coupling):
+        return {system.joint(name).v_slice.start for name in constraint.terms}
     for side in constraint.sides:
         link = system.frame(side.frame).link
         while link >= 0:
@@ -150,7 +230,7 @@ def _moved(system: catena.System, q: Sequence[Any], v: Sequence[Any], h: Any) ->
 def _rates(system: catena.System, q: Sequence[Any], v: Sequence[Any]) -> list[Any]:
     """How what the constraints hold changes along v."""
     h = mpmath.mpf(10) ** -15
-    here, ahead, behind = (_poses(system, _moved(system, q, v, s) if s else q) for s in (0, h, -h))
+    here, ahead, behind = (_held(system, _moved(system, q, v, s) if s else q) for s in (0, h, -h))
     found = []
     for constraint, now, after, before in zip(system.constraints, here, ahead, behind, strict=True):
         name = type(constraint).__name__
@@ -161,11 +241,15 @@ def _rates(system: catena.System, q: Sequence[Any], v: Sequence[Any]) -> list[An
     return found
 
 
-def _poses(system: catena.System, q: Sequence[Any]) -> list[tuple[Any, ...]]:
-    """The frames of each constraint on its two sides, in the world: Ra, pa, Rb, pb."""
+def _held(system: catena.System, q: Sequence[Any]) -> list[tuple[Any, ...]]:
+    """The frames of each constraint on its two sides, in the world: Ra, pa, Rb, pb; of a coupling what it adds up."""
     rotation, position = engine.evaluate(system.tree, PLACEMENTS, {"q": q}, mpmath.mpf).values()
-    found = []
+    found: list[tuple[Any, ...]] = []
     for constraint in system.constraints:
+        if isinstance(constraint, catena.Coupling):
+            at = {name: q[system.joint(name).q_slice.start] for name in constraint.terms}
+            found.append(tuple(c * at[n] ** (i + 1) for n, cs in constraint.terms.items() for i, c in enumerate(cs)))
+            continue
         poses: list[Any] = []
         for side in constraint.sides:
             at = system.frame(side.frame)
@@ -210,5 +294,6 @@ HELD: dict[str, Callable[..., list[Any]]] = {
     "PointWithFriction": lambda Ra, pa, Rb, pb: [*(pb - pa)],
     "SoftFinger": lambda Ra, pa, Rb, pb: [*(pb - pa)],
     "FixedToWorld": lambda Ra, pa, Rb, pb: [*(pb - pa), *_aligned(Ra, Rb)],
+    "Coupling": lambda *terms: [sum(terms)],
 }
 """What is constant on each kind of constraint, in terms of the frames' axes and origins."""

@@ -16,7 +16,6 @@ NAMES = sorted(path.relative_to(EXAMPLES).with_suffix("").as_posix() for path in
 SMALLER: dict[str, dict[str, Any]] = {
     "batch_of_states": {"BATCH": 1000},
     "sampling_control": {"SAMPLES": 64, "STEPS": 5},
-    "demo": {"BATCH": 200, "LENGTHS": (100, 1000), "SECONDS": 0.0},
     "identify": {"SAMPLES": 150, "SEARCH": 10},
     "four_bar": {"SECONDS": 0.1},
     "high_precision": {"LENGTHS": (10, 30)},
@@ -65,6 +64,5 @@ def test_every_example_asks_one_question_in_a_screen() -> None:
     assert len(NAMES) > 10
     for name in NAMES:
         lines = (EXAMPLES / f"{name}.py").read_text(encoding="utf-8").splitlines()
-        if name != "demo":
-            assert len(lines) < (70 if name.startswith("papers/") else 60), name
-            assert "?" in lines[0], f"{name}: the first line asks the question"
+        assert len(lines) < (70 if name.startswith("papers/") else 60), name
+        assert "?" in lines[0], f"{name}: the first line asks the question"

@@ -84,9 +84,9 @@ def test_mimic_joints_follow(rng: np.random.Generator) -> None:
       <joint name="one" type="continuous"><parent link="palm"/><child link="a"/><axis xyz="1 0 0"/></joint>
       <joint name="two" type="continuous"><parent link="palm"/><child link="b"/><axis xyz="0 1 0"/>
         <mimic joint="one" multiplier="-1.5" offset="0.2"/></joint></robot>"""
-    with pytest.warns(catena.ModelWarning):
-        hand = catena.load(urdf)
+    hand = catena.load(urdf, mimic="independent")
     system = catena.System([hand])
+    assert catena.System([catena.load(urdf)]) == system
     assert system.constraint_names == ("mimic hand/two",)
     q = system.close([0.3, 0.0], fixed=["hand/one"])
     assert q[1] == pytest.approx(-1.5 * 0.3 + 0.2, abs=1e-12)
@@ -104,6 +104,16 @@ BAD = {
     "no such joint": (lambda: [catena.Coupling({"arm/join1": 1.0})], catena.UnknownNameError, "arm/joint1"),
     "a free joint": (lambda: [catena.Coupling({"box/root_joint": 1})], catena.ModelError, "6 degrees of freedom"),
     "not a constraint": (lambda: ["weld"], catena.ModelError, "found a str"),
+    "couplings that contradict each other": (
+        lambda: [
+            catena.Coupling({"arm/joint0": 1.0, "arm/joint1": -1.0}, name="a"),
+            catena.Coupling({"arm/joint1": 2.0, "arm/joint2": -2.0}, name="b"),
+            catena.Coupling({"arm/joint2": 1.0, "arm/joint0": -1.0}, 0.5, name="c"),
+            catena.Coupling({"arm/joint2": 1.0, "arm/joint5": -1.0}, 0.5, name="d"),
+        ],
+        catena.ModelError,
+        "'a', 'b', 'c' contradict",
+    ),
     "twice": (lambda: [catena.Ball("arm/tool", "box")] * 2, catena.ModelError, "several constraints are named"),
 }
 

@@ -45,12 +45,16 @@ from catena.model.constraints import (
 )
 from catena.parameters.record import Parameters
 from catena.robot import Robot
+from catena.simulation.forces import JointLimits
+from catena.simulation.ground import Ground
 from catena.simulation.run import Run
 from catena.system import System
 from catena.version import __version__
 
 if TYPE_CHECKING:
-    from catena import identification, polymers, poses, rotations
+    from catena import identification, plots, polymers, poses, rotations
+    from catena.drawing.page import view
+    from catena.drawing.pictures import render
     from catena.functions.count import count
     from catena.functions.evaluate import evaluate
     from catena.identification.fit import identify
@@ -73,7 +77,9 @@ __all__ = [
     "DivergenceWarning",
     "FixedToWorld",
     "FrictionlessPoint",
+    "Ground",
     "Hinge",
+    "JointLimits",
     "LoadError",
     "MassMatrix",
     "ModelError",
@@ -109,18 +115,21 @@ __all__ = [
     "load_run",
     "operators",
     "planar_chain",
+    "plots",
     "point_mass_chain",
     "polymers",
     "poses",
     "random_tree",
     "randomize",
     "release_memory",
+    "render",
     "robots",
     "rod_chain",
     "rotations",
     "set_threads",
     "simulate",
     "symbolic",
+    "view",
 ]
 
 __getattr__ = imported_later(
@@ -135,13 +144,16 @@ __getattr__ = imported_later(
         "identify": "identification.fit",
         "jax": "",
         "randomize": "parameters.randomize",
+        "plots": "",
         "polymers": "",
         "release_memory": "kernels.call.release",
+        "render": "drawing.pictures",
         "poses": "",
         "rotations": "",
         "simulate": "simulation.simulate",
         "symbolic": "symbols",
         "torch": "",
+        "view": "drawing.page",
     },
 )
 

@@ -8,7 +8,10 @@ from contextlib import contextmanager
 from importlib import import_module
 from typing import Any
 
-from catena.errors import CatenaError
+from catena.errors import CatenaError, UnsupportedError
+
+DISTRIBUTION = "catena-dynamics"
+"""What `pip install` knows the package by."""
 
 
 @contextmanager
@@ -21,6 +24,26 @@ def reading_files(question: str) -> Iterator[None]:
             f"{question}: could not be prepared, as files of the package could not be read: {error}; ask again when "
             "they can (close files if too many are open)"
         ) from error
+
+
+def optional(package: str, extra: str, what: str) -> Any:
+    """The package of that name; UnsupportedError with the command that installs it if it is missing.
+
+    Args:
+        package: the name of the package, or of a module in it.
+        extra: the extra of this distribution that brings it.
+        what: what needs it, and what it is called, such as "plots need Matplotlib".
+    """
+    with reading_files(package):
+        try:
+            return import_module(package)
+        except ImportError as error:
+            raise UnsupportedError(f"{what}: {install(extra)}") from error
+
+
+def install(extra: str) -> str:
+    """The command that installs an extra."""
+    return f"pip install '{DISTRIBUTION}[{extra}]'"
 
 
 def imported_later(package: str, homes: Mapping[str, str]) -> Callable[[str], Any]:

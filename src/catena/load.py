@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
+from catena.arguments.words import one_of
 from catena.errors import LoadError, ModelError, ModelWarning, warn
 from catena.model.assemble import assemble
 from catena.model.constraints import AnyConstraint
+from catena.model.mimic import WORDS
 from catena.model.readers.xml import Document, open_document, root_tag, shorten
 from catena.robot import Robot
+from catena.robots import names, path
 
 if TYPE_CHECKING:
     from catena.simulation.run import Run
@@ -19,24 +22,33 @@ Source = str | bytes | os.PathLike[str]
 Base = Literal["fixed", "floating"]
 
 
-def load(path_or_text: Source, base: Base = "fixed", *, package_roots: Iterable[str | os.PathLike[str]] = ()) -> Robot:
+def load(
+    path_or_text: Source,
+    base: Base = "fixed",
+    *,
+    package_roots: Iterable[str | os.PathLike[str]] = (),
+    mimic: str = "eliminated",
+) -> Robot:
     """Load a robot from a URDF or MJCF file, or from the text of one; the format is recognised by its content.
 
         arm = catena.load("arm.urdf")
-        dog = catena.load(catena.robots.path("quadruped"), base="floating")
+        dog = catena.load("quadruped", base="floating")  # comes with Catena, see catena.robots
 
-    `path_or_text` is a path, or the text itself: bytes, or a string that starts with "<". With `base="floating"` the
+    `path_or_text` is a path, or the text itself: bytes, or a string that starts with "<"; or the name of a model that
+    comes with Catena, where there is no file of that name. With `base="floating"` the
     root link moves freely, by a joint "root_joint" that comes first; an MJCF file that has a free joint already is left
     as it is. `package_roots` are directories in which meshes may be found that do not lie beside the file. Of URDF
     nothing but the file itself is opened here; of MJCF also the files it includes and the meshes that bodies get their
-    mass from, all inside the file's folder (meshes: or near it) or `package_roots`.
+    mass from, all inside the file's folder (meshes: or near it) or `package_roots`. Joints that URDF's <mimic> makes
+    follow others have no degree of freedom of their own: q, v and torques are those of the others, the mass matrix is
+    Gᵀ M G. With `mimic="independent"` they move on their own; the rules are in `robot.tree.mimic`.
 
     Links are ordered base to tip, depth first, in the order of the file's joints. Links on fixed joints become part of
     their parents and stay as frames. What is odd but usable is kept in `robot.warnings`, and each message is given once
     as a `catena.ModelWarning`. Raises LoadError, which names the file and, where it can, the line, link or joint. MJCF
-    needs MuJoCo, the extra `catena[mjcf]`. Cost: linear in the size of the file.
+    needs MuJoCo, the extra `catena-dynamics[mjcf]`. Cost: linear in the size of the file.
     """
-    return _warned(open_document(path_or_text), base, package_roots, closed=False)[0]
+    return _warned(opened(path_or_text), base, package_roots, mimic=mimic)[0]
 
 
 def load_closed(
@@ -44,15 +56,27 @@ def load_closed(
 ) -> tuple[Robot, list[AnyConstraint]]:
     """The robot of a file as `load` makes it, and the constraints of MJCF's <equality> that close its loops.
 
-    Of mimic joints in URDF there is no warning: their rules are in the robot's tree.
+    Mimic joints in URDF are independent, with their rules in the robot's tree.
     """
-    return _warned(open_document(path_or_text), base, package_roots, closed=True)
+    return _warned(opened(path_or_text), base, package_roots, closed=True)
+
+
+def opened(path_or_text: Source) -> Document:
+    """The document at a path, in a text, or of a model that comes with Catena, by its name."""
+    if isinstance(path_or_text, str) and path_or_text in names() and not os.path.lexists(path_or_text):
+        return open_document(path(path_or_text), name=path_or_text)
+    return open_document(path_or_text)
 
 
 def _warned(
-    document: Document, base: Base, package_roots: Iterable[str | os.PathLike[str]], closed: bool
+    document: Document,
+    base: Base,
+    package_roots: Iterable[str | os.PathLike[str]],
+    *,
+    closed: bool = False,
+    mimic: str = "independent",
 ) -> tuple[Robot, list[AnyConstraint]]:
-    robot, constraints = _load(document, base, package_roots, closed)
+    robot, constraints = _load(document, base, package_roots, closed, mimic)
     for message in dict.fromkeys(robot.warnings):
         warn(f"{document.source}: {message}", ModelWarning)
     return robot, constraints
@@ -60,19 +84,20 @@ def _warned(
 
 def load_document(document: Document, base: Base, package_roots: Iterable[str | os.PathLike[str]] = ()) -> Robot:
     """The robot in an opened document, as `load` makes it, without Python warnings: they are left to the caller."""
-    return _load(document, base, package_roots, closed=False)[0]
+    return _load(document, base, package_roots, False, "eliminated")[0]
 
 
 def _load(
-    document: Document, base: Base, package_roots: Iterable[str | os.PathLike[str]], closed: bool
+    document: Document, base: Base, package_roots: Iterable[str | os.PathLike[str]], closed: bool, mimic: str
 ) -> tuple[Robot, list[AnyConstraint]]:
+    one_of("mimic", mimic, WORDS)
     if base not in ("fixed", "floating"):
         raise LoadError(f"base must be 'fixed' or 'floating', not {base!r}")
     roots = (package_roots,) if isinstance(package_roots, str | os.PathLike) else tuple(package_roots)
     tag = root_tag(document)
     try:
         if tag == "robot":
-            return _load_urdf(document, base, tuple(os.path.abspath(root) for root in roots), closed), []
+            return _load_urdf(document, base, tuple(os.path.abspath(root) for root in roots), mimic), []
         if tag in ("mujoco", "mujocoinclude"):
             return _load_mjcf(document, base, tuple(os.path.abspath(root) for root in roots), closed)
     except LoadError:
@@ -83,11 +108,12 @@ def _load(
     raise document.error(f"expected <robot> (URDF) or <mujoco> (MJCF), found <{shorten(tag)}>{hint}")
 
 
-def _load_urdf(document: Document, base: Base, roots: tuple[str, ...], closed: bool) -> Robot:
+def _load_urdf(document: Document, base: Base, roots: tuple[str, ...], mimic: str) -> Robot:
     from catena.model.readers.urdf import UrdfParts
 
-    parts = UrdfParts(document, roots, closed=closed)
-    return Robot(assemble(parts.links, parts.joints, name=parts.name, base=base, warnings=parts.warnings, strict=False))
+    parts = UrdfParts(document, roots)
+    options: dict[str, Any] = {"name": parts.name, "base": base, "warnings": parts.warnings, "mimic": mimic}
+    return Robot(assemble(parts.links, parts.joints, strict=False, **options))
 
 
 def _load_mjcf(

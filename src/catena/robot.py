@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from catena.arguments.links import LinkLike, link_name
 from catena.errors import ModelError, ShapeError
+from catena.exchange.asking import Exchanging
 from catena.functions import engine
 from catena.functions.store import Compiled
 from catena.model import checks, edit
@@ -52,6 +53,7 @@ class Robot(
     HasOperators,
     Denoc,
     HasParameters,
+    Exchanging,
 ):
     """A robot: a tree of rigid links joined to a base, and all that can be asked of it.
 
@@ -85,11 +87,11 @@ class Robot(
         return type(self)(edit.with_gravity(self.tree, gravity))
 
     def with_parameters(self, parameters: Parameters | npt.ArrayLike, *, check: bool = True) -> Robot:
-        """The same robot with other inertial parameters, armature, damping, friction and gravity.
+        """The same robot with other inertial parameters, armature, damping, friction, springs and gravity.
 
             stronger = robot.with_parameters(robot.parameters().replace(armature=0.1))
 
-        `parameters` is a record, or a vector such as `robot.parameters().vector`, 10 links + 3 nv + 3 numbers. A set
+        `parameters` is a record, or a vector such as `robot.parameters().vector`, 10 links + 5 nv + 3 numbers. A set
         that no robot can have is refused with a ModelError that names the link or joint and the reason, unless
         `check=False`; masses and joint numbers below zero are refused in any case. To compute with many sets no robot
         is needed: see `parameters=` of `forward_dynamics` and others. O(n).
@@ -102,22 +104,27 @@ class Robot(
         damping: Any = None,
         friction: Any = None,
         armature: Any = None,
+        stiffness: Any = None,
+        rest: Any = None,
         limits: Any = None,
         velocity_limit: Any = None,
         effort_limit: Any = None,
     ) -> Robot:
-        """The same robot with other damping, friction, armature or limits of its joints.
+        """The same robot with other damping, friction, armature, springs or limits of its joints.
 
             robot.with_joints(damping=0.1, limits={"elbow": (-2.0, 2.0)})
 
         Each is one number for all joints, one for each degree of freedom, (nv,), or a mapping from joints, by name or
-        number, to numbers, which leaves other joints as they are; what is not given stays. `limits` are a pair (lower,
-        upper) of numbers or of arrays (nq,), or a mapping from joints to such pairs, in rad or m. O(n).
+        number, to numbers, which leaves other joints as they are; what is not given stays. `stiffness` is that of
+        springs, N m/rad or N/m, and `rest` where they are slack. `limits` are a pair (lower, upper) of numbers or of
+        arrays (nq,), or a mapping from joints to such pairs, in rad or m. O(n).
         """
         given = {
             "damping": damping,
             "friction": friction,
             "armature": armature,
+            "stiffness": stiffness,
+            "rest": rest,
             "velocity_limit": velocity_limit,
             "effort_limit": effort_limit,
         }

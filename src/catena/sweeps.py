@@ -10,6 +10,7 @@ algorithm then leaves a loop behind.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from typing import Any, Protocol
 
 from catena.model.joints import JOINT_TYPES, JointType, Screw
@@ -62,7 +63,7 @@ class Link:
         self.armature, self.damping, self.friction, self.stiffness, self.rest = of_joint
 
     def adopt(self, parameters: Mapping[str, Any]) -> None:
-        """Take inertia, damping, friction and armature from fields of parameters instead of the model.
+        """Take inertia, armature, losses and springs from fields of parameters instead of the model.
 
         A link's ten numbers are in the frame that the user knows: mass, first moment, and moments about its origin in
         Pinocchio's order. Carrying them to the internal frame is linear in them.
@@ -70,7 +71,8 @@ class Link:
         m, hx, hy, hz, xx, xy, yy, xz, yz, zz = parameters["inertial"][self]
         M = self.frame.congruence(RigidInertia(m, Vec3(hx, hy, hz), Sym3(xx, xy, xz, yy, yz, zz)))
         self.constants = {**self.constants, **dict(zip(INERTIA, (M.m, *M.h, *M.I), strict=True))}
-        self.armature, self.damping, self.friction = (parameters[n][self] for n in ("armature", "damping", "friction"))
+        for name in OF_JOINT.values():
+            setattr(self, name, parameters[name][self])
 
     def _get(self, *names: str) -> list[Scalar]:
         return [self.constants[name] for name in names]
@@ -166,8 +168,8 @@ class Links(Protocol):
     def tip_to_base(self) -> Iterator[Any]:
         """Every link before its parent."""
 
-    def adopt(self, parameters: Mapping[str, Any]) -> None:
-        """Have gravity, the links' inertias and what their joints have from parameters instead of the model."""
+    def adopting(self, parameters: Mapping[str, Any]) -> AbstractContextManager[None]:
+        """Have gravity, the links' inertias and what their joints have from parameters for a while, not the model."""
 
 
 class Nowhere:
@@ -186,11 +188,16 @@ class Base:
 class RealLink(Link):
     """A link of a given mechanism, with its number."""
 
+    leader: RealLink
+    """The link whose joint this one's follows: itself unless joints mimic each other."""
+    ratio: Scalar = 1
+    """How far the joint moves when its leader moves by one."""
+
     def __init__(
         self, index: int, v_start: int, joint_type: type[JointType], constants: Mapping[str, Scalar], *of_joint: Dofs
     ) -> None:
         super().__init__(joint_type, constants, *of_joint)
-        self.index, self.v_start = index, v_start
+        self.index, self.v_start, self.leader = index, v_start, self
 
 
 class RealField(dict[int, Any]):
@@ -249,17 +256,33 @@ class RealLinks:
             link.parent = self._links[parent] if parent >= 0 else self.base
             link.solid, link.on_solid = solid[i], on_solid[i]
             self._links.append(link)
+        if lowered.followers is not None:
+            for i, follows in lowered.followers.rules.items():
+                self._links[i].leader, self._links[i].ratio = self._links[follows.leader], number(follows.ratio)
 
     @property
     def nv(self) -> int:
-        """The degrees of freedom of the whole mechanism."""
+        """The degrees of freedom of the whole mechanism, those of joints that mimic others included."""
         return int(self.lowered.v_start[-1])
 
-    def adopt(self, parameters: Mapping[str, Any]) -> None:
-        """Have gravity, the links' inertias and what their joints have from parameters instead of the model."""
+    @property
+    def leaders(self) -> list[RealLink]:
+        """The links whose joints follow no other."""
+        return [link for link in self._links if link.leader is link]
+
+    @contextmanager
+    def adopting(self, parameters: Mapping[str, Any]) -> Iterator[None]:
+        """Have gravity, the links' inertias and what their joints have from parameters for a while, not the model."""
+        before = self.gravity, [dict(vars(link)) for link in self._links]
         self.gravity = Motion(Vec3.zero(), Vec3(*parameters["gravity"]))
         for link in self._links:
             link.adopt(parameters)
+        try:
+            yield
+        finally:
+            self.gravity, own = before
+            for link, attributes in zip(self._links, own, strict=True):
+                vars(link).update(attributes)
 
     def __len__(self) -> int:
         return len(self._links)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from typing import Any, NoReturn
 
 import numpy as np
@@ -14,27 +15,43 @@ from catena.errors import ModelError, UnknownNameError
 from catena.functions import engine
 from catena.functions.closures import Closures
 from catena.functions.store import Compiled
+from catena.later import reading_files
 from catena.load import Base, Source, load_closed
 from catena.model import checks
 from catena.model.constraints import AnyConstraint, Constraint, Coupling
+from catena.model.couplings import check_couplings
 from catena.model.forest import WORLD, Standing, forest
 from catena.model.joints import JOINT_TYPES
 from catena.model.lie import rotation_from
+from catena.model.mimic import couplings, whole_tree
 from catena.model.parts import JointPart, Parts
 from catena.model.sound import check_sound
 from catena.model.tree import Tree
+from catena.operators.asking import HasClosedOperators
+from catena.questions.closed_derivatives import ClosedDerivatives
 from catena.questions.closed_torques import Torques
 from catena.questions.configurations import ConfigurationSpace
 from catena.questions.description import Description
 from catena.questions.energy import Energies
 from catena.questions.operational import Operational
 from catena.robot import Robot
+from catena.simulation.closed_rollouts import ClosedRollouts
+from catena.system_file import is_toml, system_of
 
 Array = npt.NDArray[Any]
 Robots = Sequence[Robot] | Mapping[str, Robot]
 
 
-class System(Description, ConfigurationSpace, Operational, Energies, Torques):
+class System(
+    Description,
+    ConfigurationSpace,
+    Operational,
+    Energies,
+    Torques,
+    ClosedDerivatives,
+    ClosedRollouts,
+    HasClosedOperators,
+):
     """Robots and objects side by side in one world, and constraints between their frames.
 
         two = catena.System(
@@ -80,11 +97,11 @@ class System(Description, ConfigurationSpace, Operational, Energies, Torques):
         one_of("mimic", mimic, ("coupled", "independent"))
         found = _named("robots", robots), _named("objects", objects)
         places = dict(placements or {})
-        trees = [_standing(n, r.tree, places, kind == 1) for kind in (0, 1) for n, r in found[kind]]
+        trees = [_standing(n, whole_tree(r.tree), places, kind == 1) for kind in (0, 1) for n, r in found[kind]]
         if places:
             raise UnknownNameError.among("robot to place", next(iter(places)), [tree.name for tree in trees])
         tree = forest(trees, gravity, name)
-        self._set(tree, (*constraints, *(_mimics(tree) if mimic == "coupled" else ())))
+        self._set(tree, (*constraints, *(couplings(tree) if mimic == "coupled" else ())))
 
     @classmethod
     def load(
@@ -98,15 +115,23 @@ class System(Description, ConfigurationSpace, Operational, Energies, Torques):
         """Load one closed mechanism from a file, or from the text of one: a robot with the loops that the file closes.
 
             bar = catena.System.load(catena.robots.path("four_bar"))
+            two = catena.System.load("two_arms.toml")
 
         Of MJCF, the equality constraints <connect>, <weld> and <joint> close loops; those on tendons and flexes, and
         those that are not active, are left out with a warning. Of URDF, mimic joints are coupled. Names are those of
         the file, without anything before them, and the base keeps its name. Other arguments are those of `catena.load`
         and of System.
+
+        TOML (a path that ends in ".toml", or text of several lines that does not start with "<") says which robots and
+        objects there are, where they stand and what holds them together; the files that it names lie in its own folder
+        or in `package_roots`, and `base` and `mimic` are what it says. Errors are LoadErrors that name the table, its
+        line and the key.
         """
         one_of("mimic", mimic, ("coupled", "independent"))
+        if is_toml(path_or_text):
+            return system_of(path_or_text, package_roots, cls)
         robot, constraints = load_closed(path_or_text, base, package_roots)
-        return _restored(robot.tree, (*constraints, *(_mimics(robot.tree) if mimic == "coupled" else ())))
+        return _restored(robot.tree, (*constraints, *(couplings(robot.tree) if mimic == "coupled" else ())))
 
     def _set(self, tree: Tree, constraints: tuple[AnyConstraint, ...]) -> None:
         check_sound(tree)
@@ -116,13 +141,15 @@ class System(Description, ConfigurationSpace, Operational, Energies, Torques):
         for constraint in constraints:
             self._check(constraint)
         _check_names(constraints)
+        check_couplings(constraints)
         object.__setattr__(self, "constraints", constraints)
-        object.__setattr__(self, "closures", Closures(constraints, self.frame, self.joint_index))
+        closures = Closures(constraints, self.frame, self.joint_index, partial(_sparse_contact, tree))
+        object.__setattr__(self, "closures", closures)
 
     @property
     def forest(self) -> Robot:
         """The robots and objects without the constraints, as one robot."""
-        return self.tree.once("forest", lambda: Robot(self.tree))
+        return _forest(self.tree)
 
     @property
     def constraint_names(self) -> tuple[str, ...]:
@@ -193,13 +220,16 @@ def _restored(tree: Tree, constraints: tuple[AnyConstraint, ...]) -> System:
     return system
 
 
-def _mimics(tree: Tree) -> Iterator[Coupling]:
-    """Couplings for the joints that mimic others; those that mimic nothing that moves have been warned of."""
-    known = set(tree.joint_names) if tree.mimic else set()
-    for joint, rule in tree.mimic.items():
-        if rule.master in known:
-            follows = {rule.master: -rule.multiplier} if rule.multiplier else {}
-            yield Coupling({joint: 1.0, **follows}, rule.offset, name=f"mimic {joint}")
+def _forest(tree: Tree) -> Robot:
+    return tree.once("forest", lambda: Robot(tree))
+
+
+def _sparse_contact(tree: Tree, q: Array, links: Array, wrenches: Array) -> Callable[[Array], Array]:
+    """Contact systems of many constraints, by operators."""
+    with reading_files("operators"):
+        from catena.operators.closed import sparse_contact
+
+    return sparse_contact(_forest(tree), q, links, wrenches)
 
 
 def _named(what: str, robots: Robots) -> list[tuple[str, Robot]]:
@@ -228,7 +258,8 @@ def _checked(robot: Any) -> Robot:
 
 def _standing(name: str, tree: Tree, places: dict[str, Any], is_object: bool) -> Standing:
     given = places.pop(name, (0.0, 0.0, 0.0))
-    position, rotation = given if np.ndim(given[0]) > 0 else (given, np.eye(3))
+    paired = isinstance(given, Sequence) and len(given) == 2 and not isinstance(given, str)
+    position, rotation = given if paired else (given, np.eye(3))
     part = JointPart(f"placement of {name}", "fixed", WORLD, name, rotation_from(rotation), position)
     turn, shift = checks.joint_placements(Parts(JointPart, [part]))
     return Standing(name, tree, turn[0], shift[0], is_object)

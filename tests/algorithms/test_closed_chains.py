@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from tests.closed_systems import KINDS, around, exact, state
+from tests.closed_systems import CLOSED_MODELS, KINDS, around, closed_model, exact, ladder, looped, near, state
 from tests.mechanisms import relative
 
 import catena
@@ -27,6 +27,40 @@ def test_three_arms_hold_a_box_each_in_its_own_way(rng: np.random.Generator) -> 
     expected = exact(system, q, v, tau)
     for shape in ("unrolled", "rolled"):  # the second in the 6x6 form
         assert relative(system.forward_dynamics(q, v, tau, kernel=shape).a, expected) < 1e-10
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_three_arms_hold_a_box_in_every_way(kind: str, rng: np.random.Generator) -> None:
+    system = around(3, [kind])
+    q, v, tau = state(system, rng)
+    assert relative(system.forward_dynamics(q, v, tau, kernel="rolled").a, exact(system, q, v, tau)) < 1e-10
+
+
+@pytest.mark.parametrize("kind", ["Weld", "FrictionlessPoint", "PointWithFriction", "SoftFinger"])
+def test_ten_arms_hold_a_box_by_every_contact(kind: str, rng: np.random.Generator) -> None:
+    system = around(10, [kind])
+    q, v, tau = state(system, rng, 0.3)
+    assert relative(system.forward_dynamics(q, v, tau).a, exact(system, q, v, tau)) < 1e-10
+
+
+@pytest.mark.parametrize("name", CLOSED_MODELS)
+def test_closed_models(name: str, rng: np.random.Generator) -> None:
+    pytest.importorskip("mujoco")
+    system = closed_model(name)
+    q = near(system, CLOSED_MODELS[name](system), 0.1, rng)
+    v, tau = system.project_velocity(q, rng.standard_normal(system.nv)), rng.standard_normal(system.nv)
+    assert relative(system.forward_dynamics(q, v, tau).a, exact(system, q, v, tau)) < 1e-10
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_random_trees_with_loops_of_all_kinds(seed: int, rng: np.random.Generator) -> None:
+    kinds = list(KINDS)
+    system, q = looped(seed, 7, kinds[2 * seed : 2 * seed + 2])
+    v, tau = system.project_velocity(q, rng.standard_normal(system.nv)), rng.standard_normal(system.nv)
+    expected = exact(system, q, v, tau)
+    a, forces = system.forward_dynamics(q, v, tau, kernel="rolled" if seed % 2 else "unrolled")
+    assert relative(a, expected) < 1e-9
+    assert np.isfinite(forces).all()
 
 
 def test_an_arm_that_is_singular_does_not_spoil_the_others(rng: np.random.Generator) -> None:
@@ -141,3 +175,20 @@ def test_loops_inside_one_tree_and_couplings(rng: np.random.Generator) -> None:
     left = M @ a - tau + b
     assert np.abs(left - J.T @ np.linalg.lstsq(J.T, left, rcond=None)[0]).max() < 1e-9
     assert relative(system.forward_dynamics(q, v, tau, kernel="rolled").a, a) < 1e-10
+
+
+def test_many_small_loops_are_solved_sparsely(rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch) -> None:
+    system, q = ladder(17)
+    q = system.close(q + 0.02 * rng.standard_normal(system.nv))
+    q, tau = np.stack([q, np.full_like(q, np.nan)]), rng.standard_normal(system.nv)
+    v = system.project_velocity(q, rng.standard_normal(system.nv))
+    a, forces = system.forward_dynamics(q, v, tau, kernel="rolled")
+    assert np.isfinite(a).all(axis=1).tolist() == [True, False]
+    J, bias, M = system.constraint_jacobian(q[0]), system.constraint_bias(q[0], v[0]), system.mass_matrix(q[0])
+    assert np.abs(J @ a[0] + bias).max() < 1e-11 * np.abs(a[0]).max()
+    left = M @ a[0] - tau + system.forest.bias(q[0], v[0])
+    assert np.abs(left - J.T @ np.linalg.lstsq(J.T, left, rcond=1e-12)[0]).max() < 1e-9 * np.abs(left).max()
+    monkeypatch.setattr("catena.functions.closure_recipes.MANY", 1000)
+    together = system.forward_dynamics(q, v, tau, kernel="rolled")
+    assert relative(a[0], together.a[0]) < 1e-10
+    assert relative(forces[0], together.forces[0]) < 1e-7

@@ -86,6 +86,42 @@ def test_inverse_dynamics_undoes_it(name, shape, real) -> None:
     assert relative(kernels[1](q, v, tau, f_ext), a) < (1e-8 if real is np.float64 else 0.05)
 
 
+def sprung(robot: catena.Robot) -> catena.Robot:
+    rng = np.random.default_rng(7)
+    return robot.with_joints(stiffness=rng.uniform(0.5, 5.0, robot.nv), rest=rng.uniform(-0.3, 0.3, robot.nv))
+
+
+@each_robot
+@each_shape
+def test_springs_pull_to_where_they_are_slack(name, shape) -> None:
+    robot = sprung(ROBOTS[name]())
+    q, v, tau = state(robot, 5)
+    springs = robot.stiffness * (robot.difference(robot.neutral(), q) - robot.rest)
+    found = robot.forward_dynamics(q, v, tau, joint_springs=True, joint_losses=True, kernel=shape)
+    assert relative(found, robot.forward_dynamics(q, v, tau - springs - losses(robot, v), kernel=shape)) < 1e-11
+    needed = robot.inverse_dynamics(q, v, found, joint_springs=True, joint_losses=True, kernel=shape)
+    assert relative(needed, tau) < 1e-8
+    step = robot.step(q, v, tau, 1e-3, kernel=shape)
+    assert relative(step.v, v + 1e-3 * robot.forward_dynamics(q, v, tau, joint_springs=True, kernel=shape)) < 1e-12
+
+
+def test_springs_are_parameters_with_derivatives() -> None:
+    """By q too, along every kind of joint: of the springs themselves, by differences."""
+    robot = sprung(catena.random_tree(60, 10, MOVING, 0.6))
+    rng, h = np.random.default_rng(8), 1e-6
+    q, (v, x, dq) = robot.random_configuration(rng), rng.standard_normal((3, robot.nv))
+    P = robot.parameters().replace(rest=rng.uniform(-0.2, 0.2, robot.nv)).vector
+    dP = rng.standard_normal(P.shape) * (P != 0)
+    zero = np.zeros(robot.nv)
+    for jvp, question in (("forward_dynamics_jvp", "forward_dynamics"), ("inverse_dynamics_jvp", "inverse_dynamics")):
+        ahead, behind = (
+            getattr(robot, question)(robot.integrate(q, s * dq), v, x, joint_springs=True, parameters=P + s * dP)
+            for s in (h, -h)
+        )
+        found = getattr(robot, jvp)(q, v, x, dq, zero, zero, joint_springs=True, parameters=P, dparameters=dP)
+        assert relative(found, (ahead - behind) / (2 * h)) < 1e-6
+
+
 def test_functions_without_velocities_or_torques_are_refused() -> None:
     with pytest.raises(UnsupportedError, match="mass_matrix_times"):
         with_joint_losses(MASS_MATRIX_TIMES)

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.odd_values import RaisingWord
 
 import catena
 from catena.arguments.arrays import MOST_LEADING
@@ -89,3 +90,19 @@ def test_more_dimensions_than_can_be_broadcast(dimensions):
                 ask()
         else:
             assert ask().ndim > dimensions
+
+
+def test_words_that_cannot_be_compared_count_as_what_they_say() -> None:
+    """A class of words may raise whenever it is compared or hashed; it is still a word."""
+    plain = ARM.forward_dynamics(Q, Q, Q, method="udu", kernel="rolled")
+    for _ in range(2):
+        found = ARM.forward_dynamics(Q, Q, Q, method=RaisingWord("udu"), kernel=RaisingWord("rolled"))
+        np.testing.assert_array_equal(found, plain)
+    for ask in (
+        lambda: ARM.forward_dynamics(Q, Q, Q, method=RaisingWord("nonsense")),
+        lambda: ARM.link_velocities(Q, Q, frame=RaisingWord("nonsense")),
+        lambda: ARM.linearize(Q, Q, Q, 0.1, integrator=RaisingWord("nonsense")),
+        lambda: ARM.mass_matrix(Q, method=RaisingWord("nonsense")),
+    ):
+        with pytest.raises(UnsupportedError, match="nonsense"):
+            ask()

@@ -28,7 +28,7 @@ def test_a_missing_package_is_named_with_the_command_that_installs_it(
     package: str, arm: catena.Robot, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, package, None)
-    with pytest.raises(catena.UnsupportedError, match=re.escape(f'pip install "catena[{package}]"')):
+    with pytest.raises(catena.UnsupportedError, match=re.escape(f"pip install 'catena-dynamics[{package}]'")):
         PACKAGES[package].function(arm, "forward_dynamics")
 
 

@@ -76,6 +76,14 @@ def test_directions_and_gradients(small: catena.Robot) -> None:
     assert relative(found[1].full().ravel(), jacobian.T @ weight) < 1e-8
 
 
+def test_jacobians_by_parameters(small: catena.Robot) -> None:
+    function = catena.casadi.function(small, "forward_dynamics", ["q", "v", "tau", "parameters"])
+    at = [*state(small), np.array(catena.randomize(small, 3, 0.2))]
+    symbols = [casadi.MX.sym("x", x.size) for x in at]
+    jacobian = casadi.Function("J", symbols, [casadi.jacobian(function(*symbols), symbols[3])])
+    assert relative(jacobian(*at).full(), slopes(function, at, 3)) < 1e-7
+
+
 def test_hessians(small: catena.Robot) -> None:
     function, at = catena.casadi.function(small, "forward_dynamics"), state(small, 1)
     symbols = [casadi.MX.sym("x", x.size) for x in at]

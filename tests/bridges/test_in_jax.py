@@ -217,7 +217,7 @@ def test_wrong_arrays_are_refused_by_name(arm: catena.Robot) -> None:
             jax.jit(function)(*arrays)
 
 
-def test_parameters_are_inputs_without_gradients() -> None:
+def test_parameters_are_inputs_with_gradients() -> None:
     robot = catena.random_tree(5, 2, ["revolute"], 0.0)
     at, heavier = state(robot), 1.5 * robot.parameters().vector
     function = catena.jax.function(robot, "forward_dynamics")
@@ -225,8 +225,10 @@ def test_parameters_are_inputs_without_gradients() -> None:
     assert relative(function(*at, parameters=heavier), expected) < 1e-13
     found = jax.grad(lambda q: function(q, *at[1:], parameters=robot.parameters().vector).sum())(at[0])
     assert relative(found, jax.grad(lambda q: function(q, *at[1:]).sum())(at[0])) < 1e-12
-    with pytest.raises(catena.UnsupportedError, match="parameters is made of several arrays"):
-        jax.grad(lambda p: function(*at, parameters=p).sum())(heavier)
+    by_parameters = jax.grad(lambda p: function(*at, parameters=p).sum())(heavier)
+    weight = np.ones(robot.nv)
+    assert relative(by_parameters, robot.forward_dynamics_vjp(*at, weight, by="parameters", parameters=heavier)) < 1e-12
+    check_grads(lambda q, p: function(q, *at[1:], parameters=p), (at[0], heavier), order=2, rtol=1e-5)
 
 
 def test_questions_without_derivatives_say_so(arm: catena.Robot, monkeypatch: pytest.MonkeyPatch) -> None:

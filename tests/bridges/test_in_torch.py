@@ -55,6 +55,16 @@ def test_derivatives(floating: catena.Robot, question: str) -> None:
     assert torch.autograd.gradcheck(function, arrays, check_forward_ad=True)
 
 
+def test_derivatives_by_parameters() -> None:
+    """Each sample with its own robot, or one robot for all."""
+    robot = catena.random_tree(5, 2, ["revolute", "prismatic"], 0.0)
+    q, v, tau = state(robot, 1, (3,))
+    function = catena.torch.function(robot, "forward_dynamics", joint_losses=True)
+    for drawn in (catena.randomize(robot, 2, 0.2), catena.randomize(robot, 2, 0.2, shape=3)):
+        own = torch.tensor(np.array(drawn), requires_grad=True)
+        assert torch.autograd.gradcheck(lambda p: function(q, v, tau, parameters=p), (own,), check_forward_ad=True)
+
+
 def test_derivatives_where_samples_share_an_argument(arm: catena.Robot) -> None:
     q, v, tau = state(arm, 1, (3,))
     shared = tau[0].clone().requires_grad_()

@@ -36,6 +36,20 @@ def draw(of: Map, seed: int, robot: catena.Robot) -> list[np.ndarray]:
     return arrays
 
 
+def test_parameters_are_inputs_like_others() -> None:
+    robot = catena.random_tree(11, 3, ["revolute", "spherical"], 0.5)
+    asked = Asked(robot, "forward_dynamics", {"joint_losses": True, "joint_springs": True})
+    of = asked.map((*asked.required, "parameters"))
+    x = [*draw(of, 1, robot)[:3], np.array(catena.randomize(robot, 1, 0.2).replace(stiffness=np.full(robot.nv, 2.0)))]
+    rng = np.random.default_rng(3)
+    directions, weights = [rng.normal(size=p.shape) for p in of.inputs], [rng.normal(size=robot.nv)]
+    changes, gradients = of.jvp((0, 1, 2, 3))(*x, *directions), of.vjp((0, 1, 2, 3))(*x, *weights)
+    scale = dot([np.abs(g) for g in gradients], [np.abs(d) for d in directions])
+    assert abs(dot(weights, changes) - dot(gradients, directions)) < 1e-13 * scale
+    (alone,) = of.vjp((1,))(*x, *weights)
+    assert relative(alone, gradients[1]) < 1e-12
+
+
 def every(of: Map) -> tuple[int, ...]:
     return tuple(range(len(of.inputs)))
 

@@ -31,6 +31,16 @@ def test_tree_joints_and_masses() -> None:
     assert "rear_right_foot" in shown.output
 
 
+def test_mimic_joints_have_no_place_in_q() -> None:
+    shown = run("info", robots.path("gripper"))
+    assert shown.exit_code == 0
+    assert "nv = 1" in shown.output
+    assert "mimics left_slide" in shown.output
+    described = json.loads(run("info", "--json", robots.path("gripper")).output)
+    assert described["mimic"] == {"right_slide": {"master": "left_slide", "multiplier": 1.0, "offset": 0.0}}
+    assert described["joints"][1]["name"] == "right_slide"
+
+
 def test_warnings_are_shown() -> None:
     text = robots.path("two_link_arm").read_text().replace("<limit", "<nolimit")
     shown = run("info", "-", stdin=text)

@@ -10,9 +10,9 @@ import pytest
 import catena
 from catena.algorithms.pieces import functions, solved_for
 from catena.fixman import solve_in_pieces
-from catena.fixman.parallel_chain import ports_of
-from catena.fixman.pattern import part_of, pattern_of
 from catena.functions.linkwise import evaluate
+from catena.functions.pieces import ports_of
+from catena.model.pattern import Pattern, part_of, pattern_of
 
 
 def agrees(robot: catena.Robot, q, b, pieces: int | None = None) -> bool:
@@ -46,7 +46,7 @@ def mixed(n: int) -> catena.Robot:
 @pytest.mark.parametrize("axes", ["z", "zy", "xyz"])
 def test_pieces_give_what_the_whole_gives(axes, pieces, rng) -> None:
     robot = catena.rod_chain(203, axes=axes, radius=0.1)
-    assert pattern_of(robot.tree) == len(axes)
+    assert pattern_of(robot.tree) == (0, len(axes))
     assert agrees(robot, *state(robot, rng), pieces)
 
 
@@ -83,21 +83,21 @@ def test_rotors_and_straight_chains(rng) -> None:
 @pytest.mark.parametrize("pieces", [1, 3, 8])
 def test_joints_of_all_sorts(pieces, rng) -> None:
     robot = mixed(26)
-    assert pattern_of(robot.tree) == 3
+    assert pattern_of(robot.tree) == (0, 3)
     assert agrees(robot, *state(robot, rng), pieces)
 
 
 def test_cuts_pass_on_what_joints_feel() -> None:
     """About parallel axes: the moment about them, and forces across them."""
     chains = {axes: catena.rod_chain(6, axes=axes, radius=0.1).tree for axes in ("z", "y", "zy")}
-    ports = {axes: ports_of(part_of(tree, len(axes), 2)) for axes, tree in chains.items()}
+    ports = {axes: ports_of(part_of(tree, Pattern(0, len(axes)), 2)) for axes, tree in chains.items()}
     assert ports == {"z": (2, 3, 4), "y": (2, 3, 4), "zy": (0, 1, 2, 3, 4, 5)}
 
 
 def test_kernels_agree_with_the_readable_reference(rng) -> None:
     robot = catena.rod_chain(8, radius=0.1)
     gather = functions(tuple(range(6)))["gather"]
-    tree = part_of(robot.tree, 2, 4)
+    tree = part_of(robot.tree, Pattern(0, 2), 4)
     q, b, last = rng.uniform(-1, 1, 4), rng.standard_normal(4), np.eye(4)[3]
     expected = evaluate(tree, gather, {"q": q, "b": b, "last": last})
     found = catena.functions.engine.kernel(catena.Robot(tree), gather, kernel="rolled")(q, b, last)

@@ -170,6 +170,19 @@ def test_derivatives_of_derivatives() -> None:
         assert relative(kernel(FORKED, hessian, kernel=shape)(q, 1.0, d), expected) < 1e-6
 
 
+def test_directions_of_directions_have_names_of_their_own() -> None:
+    """The second derivative along a direction, by differences of the first."""
+    twice = jvp(jvp(INVERSE_DYNAMICS, ("q",)), ("q", "dq"))
+    assert list(twice.inputs) == ["q", "v", "a", "dq", "dq_", "ddq", "f_ext"]
+    given, rng, h = list(state(FORKED, INVERSE_DYNAMICS).values()), np.random.default_rng(4), 1e-6
+    first, second, turned = rng.standard_normal((3, FORKED.nv))
+    of = kernel(FORKED, jvp(INVERSE_DYNAMICS, ("q",)))
+    ahead, behind = (of(FORKED.integrate(given[0], x * second), *given[1:], first + x * turned) for x in (h, -h))
+    for shape in SHAPES:
+        found = kernel(FORKED, twice, kernel=shape)(*given, first, second, turned)
+        assert relative(found, (ahead - behind) / (2 * h)) < 1e-6
+
+
 def test_the_same_argument_twice() -> None:
     """A function that gets one field for two inputs is differentiated by one of them only."""
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.asking import results
+from tests.asking import NEED_SIX, results
 from tests.mechanisms import ALL, relative
 
 import catena
@@ -40,6 +40,9 @@ def arrays(robot: catena.Robot, count: int, batch: tuple[int, ...] = (4,)) -> di
     }
 
 
+WRIST = (("revolute", "x"), ("revolute", "y"), ("revolute", "x"))
+
+
 @pytest.mark.parametrize("shape", SHAPES)
 @pytest.mark.parametrize("frame", FRAMES)
 @pytest.mark.parametrize("points", [False, True])
@@ -69,7 +72,7 @@ def test_every_question_is_the_same_in_every_way(name: str, question: str) -> No
     tip = robot.links[-1].name
     alone = question in ("placement", "placement_derivatives") or QUESTIONS[question].check is not None
     links = tip if alone else (tip, robot.links[0].name, robot.base_name)
-    if question in ("operational_inertia", "dynamically_consistent_inverse") and not name.startswith("floating"):
+    if question in NEED_SIX and not name.startswith("floating"):
         return
     given = arrays(robot, 1 if alone else 3, (3,))
     for frame, points in (("link", True), ("world", False), ("mixed", True)):
@@ -153,3 +156,24 @@ def test_no_links_at_all_give_empty_arrays(robot: Any, nothing: Any, dtype: str)
             for found, expected in zip(results(rolled), results(unrolled), strict=True):
                 assert found.size == expected.size == 0
                 assert (found.shape, found.dtype) == (expected.shape, expected.dtype)
+
+
+@pytest.mark.parametrize("question", ["operational_inertia", "operational_dynamics", "dynamically_consistent_inverse"])
+@pytest.mark.parametrize("shape", SHAPES)
+def test_samples_without_an_operational_inertia(question: str, shape: str) -> None:
+    """A wrist whose first and last axis are one: NaN there, and said; what is not a number beside it stays so."""
+    builder = catena.Builder("gantry").link("l0")
+    for i, (kind, axis) in enumerate((("prismatic", "x"), ("prismatic", "y"), ("prismatic", "z"), *WRIST), start=1):
+        builder.link(f"l{i}", mass=1.0, inertia=(1.0, 1.0, 1.0))
+        getattr(builder, kind)(f"j{i}", f"l{i - 1}", f"l{i}", axis=axis)
+    robot = builder.build()
+    q, v = np.zeros((4, 6)), np.ones((4, 6))
+    q[[0, 3], 4], q[2] = 0.5, np.nan
+    given = {"q": q, "v": v} if question == "operational_dynamics" else {"q": q}
+    with pytest.warns(catena.SingularWarning, match="J M⁻¹ Jᵀ is singular.* samples 1$"):
+        found = results(getattr(robot, question)(**given, link="l6", kernel=shape))[0]
+    assert not np.isfinite(found[1]).all()
+    assert not np.isfinite(found[2]).all()
+    assert np.isfinite(found[[0, 3]]).all()
+    with pytest.raises(SingularError, match="J M⁻¹ Jᵀ is singular at this configuration"):
+        getattr(robot, question)(**{name: x[1] for name, x in given.items()}, link="l6", kernel=shape)

@@ -29,7 +29,7 @@ def test_combinations_say_all_that_torques_depend_on(name: str) -> None:
     assert np.array_equal(base.matrix[:, base.independent], np.eye(len(base)))
     P = catena.randomize(robot, 1, 0.3)
     beta = base.values(P)
-    assert relative(Y[:, base.columns[base.independent]] @ beta, Y @ P.vector[:-3]) < 1e-9
+    assert relative(Y[:, base.columns[base.independent]] @ beta, Y @ P.vector[: Y.shape[-1]]) < 1e-9
 
 
 def test_known_numbers() -> None:

@@ -65,7 +65,7 @@ def on_joints_of(robot: catena.Robot, joint_types: npt.NDArray[np.int8]) -> cate
         lower=np.full(nq, -np.inf),
         upper=np.full(nq, np.inf),
         **dict.fromkeys(("velocity_limit", "effort_limit"), np.full(nv, np.inf)),
-        **dict.fromkeys(("damping", "friction", "armature"), zero),
+        **dict.fromkeys(("damping", "friction", "armature", "stiffness", "rest"), zero),
     )
     return catena.Robot(tree)
 

@@ -87,5 +87,4 @@ def test_a_column_buckles_under_eulers_load(share: float, falls: bool) -> None:
         q.ravel(), v, None, DT, steps=6000, every=100, control=pulled(column, [-load, 0, 0]), **IMPLICIT
     )
     away = np.abs(tip(column, run.q)[:, 2])
-    assert (away[-1] > 2 * away[0]) == falls
-    assert (away[-1] > 1.2 * away[len(away) // 2]) == falls
+    assert (away.max() > 2 * away[0]) == falls

@@ -12,7 +12,7 @@ from tests.mechanisms import ALL, relative
 
 import catena
 from catena.algorithms.energy import GRAVITY_TORQUE, KINETIC_ENERGY, POTENTIAL_ENERGY
-from catena.algorithms.joint_losses import JOINT_LOSSES, with_joint_losses
+from catena.algorithms.joint_losses import JOINT_LOSSES, with_acting
 from catena.functions import engine
 from catena.functions.catalogue import BIAS, FORWARD_DYNAMICS, INVERSE_DYNAMICS, MASS_MATRIX
 
@@ -23,7 +23,8 @@ def sets_for(robot: catena.Robot, seed: int = 1) -> catena.Parameters:
     """Different robots, each under its own gravity."""
     rng = np.random.default_rng(seed)
     drawn = catena.randomize(robot, rng, 0.3, SAMPLES)
-    extra = {name: rng.uniform(0.1, 1.0, (SAMPLES, robot.nv)) for name in ("armature", "damping", "friction")}
+    names = "armature", "damping", "friction", "stiffness", "rest"
+    extra = {name: rng.uniform(0.1, 1.0, (SAMPLES, robot.nv)) for name in names}
     return drawn.replace(gravity=rng.standard_normal((SAMPLES, 3)), **extra)
 
 
@@ -47,11 +48,12 @@ def state(robot: catena.Robot, seed: int = 0) -> tuple[np.ndarray, np.ndarray, n
 def test_dynamics_of_many_robots_in_one_batch(name: str, kernel: str) -> None:
     robot = ALL[name]()
     sets, (q, v, u) = sets_for(robot), state(robot)
-    options: dict[str, Any] = {"joint_losses": True, "kernel": kernel, "parameters": sets}
-    tau = reference(robot, sets, with_joint_losses(INVERSE_DYNAMICS), q, v, u)
+    options: dict[str, Any] = {"joint_losses": True, "joint_springs": True, "kernel": kernel, "parameters": sets}
+    inverse, forward = (with_acting(f, True, True) for f in (INVERSE_DYNAMICS, FORWARD_DYNAMICS["innovations"]))
+    tau = reference(robot, sets, inverse, q, v, u)
     assert relative(robot.inverse_dynamics(q, v, u, **options), tau) < 1e-13
     assert relative(robot.forward_dynamics(q, v, tau, **options), u) < 1e-11
-    a = reference(robot, sets, with_joint_losses(FORWARD_DYNAMICS["innovations"]), q, v, u)
+    a = reference(robot, sets, forward, q, v, u)
     assert relative(robot.forward_dynamics(q, v, u, **options), a) < 1e-12
 
 

@@ -22,7 +22,7 @@ class Peer:
 
     @classmethod
     def load(cls, file: Path | str, base: str = "fixed") -> Peer:
-        robot = catena.load(file, base=base)
+        robot = catena.load(file, base=base, mimic="independent")
         root = (pin.JointModelFreeFlyer(),) if base == "floating" else ()
         return cls.of(robot, pin.buildModelFromUrdf(str(file), *root))
 

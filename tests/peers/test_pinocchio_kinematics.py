@@ -26,7 +26,7 @@ TOLERANCE = 1e-12
 @lru_cache(maxsize=1)
 def loaded(file: Path, base: str) -> tuple[Tree, Any]:
     root = (pin.JointModelFreeFlyer(),) if base == "floating" else ()
-    return load(file, base).tree, pin.buildModelFromUrdf(str(file), *root)
+    return load(file, base, mimic="independent").tree, pin.buildModelFromUrdf(str(file), *root)
 
 
 def pinocchio_configuration(tree: Tree, model: Any, q: np.ndarray) -> np.ndarray:

@@ -41,6 +41,14 @@ def test_what_cannot_close_says_what_and_by_how_much() -> None:
     assert caught.value.q.shape == (2, 2)
 
 
+def test_what_contradicts_each_other_is_named() -> None:
+    rods = catena.rod_chain(3)
+    tip = f"{rods.name}/{rods.links[-1].name}"
+    held = [catena.Ball("world", tip, (0.2, 0, 0), name="here"), catena.Ball("world", tip, (0.3, 0, 0), name="there")]
+    with pytest.raises(catena.ClosureError, match=r"same directions as '(here|there)'"):
+        catena.System([rods], constraints=held).close([0.1, 0.2, 0.3])
+
+
 def test_projected_velocities_are_nearest_in_energy(grasp: catena.System, rng: np.random.Generator) -> None:
     q, v, _ = state(grasp, rng)
     w = rng.standard_normal(grasp.nv)

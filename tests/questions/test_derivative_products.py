@@ -102,6 +102,51 @@ def test_parameters_in_place_of_the_models(shape: str) -> None:
             assert relative(gradient, expected) < 1e-11
 
 
+@pytest.mark.parametrize("forward", [True, False], ids=["forward", "inverse"])
+def test_by_parameters(forward: bool) -> None:
+    """All numbers of the robot move, and its state with them: against differences, and forward against reverse."""
+    q, v, x, dq, dv, dx, w = arrays(6)
+    P, rng, h = catena.randomize(ROBOT, 3, 0.2).vector, np.random.default_rng(8), 1e-6
+    dP = rng.standard_normal(P.shape) * np.maximum(np.abs(P), 0.1)
+    question, jvp, vjp, third = (
+        (ROBOT.forward_dynamics, ROBOT.forward_dynamics_jvp, ROBOT.forward_dynamics_vjp, "tau")
+        if forward
+        else (ROBOT.inverse_dynamics, ROBOT.inverse_dynamics_jvp, ROBOT.inverse_dynamics_vjp, "a")
+    )
+    ahead, behind = (
+        question(ROBOT.integrate(q, s * dq), v + s * dv, x + s * dx, joint_losses=True, parameters=P + s * dP)
+        for s in (h, -h)
+    )
+    rolled: Any = None
+    for shape in ("rolled", "unrolled"):
+        options: dict[str, Any] = {"joint_losses": True, "kernel": shape, "parameters": P}
+        along = jvp(q, v, x, dq, dv, dx, dparameters=dP, **options)
+        assert relative(along, (ahead - behind) / (2 * h)) < 1e-6
+        gradients = vjp(q, v, x, w, by=["parameters", third, "v", "q"], **options)
+        reverse = sum(g @ d for g, d in zip(gradients, (dP, dx, dv, dq), strict=True))
+        assert abs(reverse - w @ along) < 1e-13 * np.abs(w * along).sum()
+        assert np.array_equal(vjp(q, v, x, w, by="parameters", **options).shape, P.shape)
+        if rolled is not None:
+            assert all(relative(a, b) < 1e-12 for a, b in zip(rolled, (along, *gradients), strict=True))
+        rolled = along, *gradients
+
+
+def test_by_parameters_and_wrenches_per_sample() -> None:
+    """Wrenches beside parameters, each sample with its own, and long chains by their own sweeps."""
+    q, v, x, w = arrays(3, (4,))
+    many, f = catena.randomize(ROBOT, 5, 0.1, shape=4), wrenches()[0]
+    by_f, by_P = ROBOT.forward_dynamics_vjp(q, v, x, w, f, by=("f_ext", "parameters"), parameters=many)
+    one = ROBOT.forward_dynamics_vjp(q[2], v[2], x[2], w[2], f, by=("f_ext", "parameters"), parameters=many[2])
+    assert np.array_equal(by_f[2], one[0])
+    assert np.array_equal(by_P[2], one[1])
+    same = ROBOT.forward_dynamics_vjp(q, v, x, w, f, by="parameters", parameters=many, method="fd3", kernel="rolled")
+    assert relative(same, by_P) < 1e-11
+    own = ROBOT.parameters()
+    Y = ROBOT.regressor(q[0], v[0], x[0])
+    gradient = ROBOT.inverse_dynamics_vjp(q[0], v[0], x[0], w[0], by="parameters", parameters=own)
+    assert relative(gradient[: 10 * ROBOT.tree.n], w[0] @ Y) < 1e-12
+
+
 def test_at_rest_friction_has_no_slope() -> None:
     q, x, w = arrays(2)
     still = np.zeros(ROBOT.nv)
@@ -162,5 +207,9 @@ def test_what_is_refused() -> None:
         ROBOT.inverse_dynamics_vjp(q, v, tau, w, by=())
     with pytest.raises(UnsupportedError, match="df_ext is the direction of f_ext"):
         ROBOT.forward_dynamics_jvp(q, v, tau, w, w, w, df_ext=wrenches()[0])
+    with pytest.raises(UnsupportedError, match="dparameters is the direction of parameters, which is missing"):
+        ROBOT.inverse_dynamics_jvp(q, v, tau, w, w, w, dparameters=ROBOT.parameters().vector)
+    with pytest.raises(UnsupportedError, match="by names parameters, which is missing: give the parameters, such as"):
+        ROBOT.forward_dynamics_vjp(q, v, tau, w, by="parameters")
     with pytest.raises(ShapeError, match=r"forward_dynamics_vjp: weight must have shape"):
         ROBOT.forward_dynamics_vjp(q, v, tau, w[1:])

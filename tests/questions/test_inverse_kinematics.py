@@ -84,6 +84,19 @@ def test_one_target_gives_one_answer(arm: catena.Robot) -> None:
     assert arm.inverse_kinematics({"tool": np.zeros((0, 4, 4))}).q.shape == (0, 7)
 
 
+def test_targets_in_the_world(arm: catena.Robot) -> None:
+    stand = poses.pose(Rotation.from_rotvec([0.3, -0.2, 0.9]).as_matrix(), [1.0, -2.0, 0.5])
+    q = arm.random_configuration(np.random.default_rng(5), (3,))
+    target = stand @ pose_of(arm, q, "tool")
+    found = arm.inverse_kinematics({"tool": target}, rng=0, base=stand)
+    assert found.reached.all()
+    assert np.abs(stand @ pose_of(arm, found.q, "tool") - target).max() < 1e-8
+    place = arm.inverse_kinematics({"tool": target[0, :3, 3]}, rng=0, base=stand)
+    assert np.abs((stand @ pose_of(arm, place.q, "tool"))[:3, 3] - target[0, :3, 3]).max() < 1e-8
+    with pytest.raises(catena.ShapeError, match="whole pose"):
+        arm.inverse_kinematics({"tool": target}, base=[0.0, 0.0, 1.0])
+
+
 def test_the_same_seed_gives_the_same_bits(arm: catena.Robot) -> None:
     target = pose_of(arm, arm.random_configuration(6, 50), "tool")
     first, second = (arm.inverse_kinematics({"tool": target}, rng=9) for _ in range(2))

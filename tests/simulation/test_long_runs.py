@@ -70,6 +70,7 @@ def mortal(self, *arguments):
     write(self, *arguments)
 
 checkpoints.Checkpoint.write, checkpoints.PAUSE, simulate.PACE = mortal, 0.0, 0.0
+checkpoints.SHARE = float("inf")
 simulated({integrator!r}, checkpoint={path!r})
 """
 

@@ -143,6 +143,47 @@ def test_loops_and_graphs_have_the_same_derivatives(algorithm: Algorithm, output
         assert relative(y, x) < 1e-12
 
 
+def started_by_an_input(links: Any, q: Any, v: Any, g: Any) -> Any:
+    """The base starts with numbers of the whole robot, which sweeps carry on, read on both ways, and add to."""
+    x, y, z, s, out, total = links.fields("x y z s out total")
+    x[links.base], y[links.base], s[links.base] = g[0] * g[1], sqrt(1 + g[1] * g[1]), g[0]
+    for k in links.base_to_tip():
+        x[k] = x[k.parent] * q[k][0] + v[k][0]
+        y[k] = q[k][0] * g[1]
+    for k in links.tip_to_base():
+        z[k] = y[k.parent] * x[k]
+        s[k] = z[k]
+    for k in links.tip_to_base():
+        s[k.parent] += s[k] * v[k][0]
+    for k in links.base_to_tip():
+        out[k] = Dofs([z[k] * x[k.parent] + y[k.parent]])
+    total[links.base] = s[links.base] * s[links.base]
+    return out, total
+
+
+@pytest.mark.parametrize("mechanism", MECHANISMS)
+def test_the_base_may_start_with_an_input(mechanism: str) -> None:
+    robot, rng, by = MECHANISMS[mechanism], np.random.default_rng(1), ("q", "v", "g")
+    kinds = {"q": "q", "v": "v", "g": "robot:2"}
+    function = Function("started_by_an_input", started_by_an_input, kinds, {"y": "v", "t": "robot"})
+    q, v, dq, dv, w = rng.uniform(0.2, 1.5, (5, robot.nv))
+    (g, dg), weight = rng.uniform(0.5, 1.5, (2, 2)), 0.7
+    h, of = 1e-6, kernel(robot, function)
+    ahead, behind = (of(q + x * dq, v + x * dv, g + x * dg) for x in (h, -h))
+    along, back = [], []
+    for shape in ("unrolled", "rolled"):
+        along.append(kernel(robot, jvp(function, by), kernel=shape)(q, v, g, dq, dv, dg))
+        back.append(kernel(robot, vjp(function, by), kernel=shape)(q, v, g, w, weight))
+    for x, y, a, b in zip(*along, ahead, behind, strict=True):
+        assert relative(x, (a - b) / (2 * h)) < 1e-6
+        assert relative(y, x) < 1e-12
+    forward = float(w @ along[0][0] + weight * along[0][1])
+    for by_q, by_v, by_g in back:
+        assert by_q @ dq + by_v @ dv + by_g @ dg == pytest.approx(forward, rel=1e-12)
+    for x, y in zip(*back, strict=True):
+        assert relative(y, x) < 1e-12
+
+
 FUNCTIONS = {
     "fd3": FD3,
     "jvp": jvp(FD3, ("q",)),

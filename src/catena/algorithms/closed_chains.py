@@ -23,7 +23,7 @@ from catena.algorithms.inverse_matrix import Column, Matrix, Whitener
 from catena.algorithms.newton_euler import at_rest
 from catena.algorithms.steps import filtered, smoothed
 from catena.scalars import Scalar, is_zero, maximum, minimum, sqrt, where
-from catena.spatial import Force, Motion
+from catena.spatial import Dofs, Force, Motion
 from catena.spatial.small import back
 from catena.sweeps import Field
 
@@ -54,6 +54,22 @@ def bias(links: Any, q: Field, v: Field, *, closures: Sequence[Closure]) -> list
 def forces(links: Any, q: Field, lam: Sequence[Scalar], *, closures: Sequence[Closure]) -> Matrix:
     """Of each constraint the wrench that multipliers λ amount to."""
     return exerted([closure(links, q) for closure in closures], lam)
+
+
+def torques(links: Any, q: Field, lam: Sequence[Scalar], *, closures: Sequence[Closure]) -> Field:
+    """Jᵀ λ: what multipliers amount to at the joints."""
+    J = jacobian(links, q, closures=closures)
+    tau: Field
+    (tau,) = links.fields("tau")
+    for k in links.base_to_tip():
+        numbers = range(k.v_start, k.v_start + k.joint_type.nv)
+        tau[k] = Dofs([sum(_times(row[i], x) for row, x in zip(J, lam, strict=True)) for i in numbers])
+    return tau
+
+
+def directions(links: Any, q: Field, *, closures: Sequence[Closure]) -> Matrix:
+    """Q: for each direction that is held the wrenches on the frames of both sides, twelve numbers."""
+    return [row for closure in closures for row in closure(links, q).held_wrenches]
 
 
 def exerted(closed: Sequence[Any], lam: Sequence[Scalar]) -> Matrix:

@@ -87,6 +87,11 @@ class Closed:
     def _to_second(self, f: Force) -> Force:
         return Force(self.pose.R.T @ f.angular, self.pose.R.T @ f.linear)
 
+    @property
+    def held_wrenches(self) -> Matrix:
+        """The same as twelve numbers for each direction."""
+        return [[*f.components, *g.components] for f, g in self.wrenches]
+
     def columns(self, whitener: Whitener) -> list[Column]:
         """U⁻¹ Jᵀ, a column for each direction."""
         first, second = self.sides
@@ -153,6 +158,11 @@ class Coupled:
     def residual(self) -> list[Scalar]:
         """How far the sum is from what it is held at."""
         return [sum((_horner(x, [0, *c]) for _, x, c in self.terms), start=-self.offset)]
+
+    @property
+    def held_wrenches(self) -> Matrix:
+        """No wrenches: it acts on joints."""
+        return [[0] * 12]
 
     @cached_property
     def slopes(self) -> list[tuple[Any, Scalar, Scalar]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from catena.algorithms.energy import gravity_torque
 from catena.algorithms.newton_euler import inverse_dynamics
+from catena.algorithms.resistance import Servos
 from catena.algorithms.rollouts import Law
 from catena.scalars import Scalar
 from catena.sweeps import Field, Links
@@ -50,6 +51,7 @@ def computed_torque(links: Links, t: Scalar, q: Field, v: Field, target: Field, 
 
 
 PD = Law("pd", pd, _GAINS)
+SERVO = Law("servo", pd, _GAINS, resistance=Servos())
 GRAVITY = Law("gravity_compensation", gravity)
 HOLD = Law("hold", hold, _GAINS)
 FEED_FORWARD = Law(

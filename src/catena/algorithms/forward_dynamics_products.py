@@ -6,6 +6,8 @@ accelerations found, and M⁻¹ comes at the price of two sweeps with the factor
     forward     θ̈' = M⁻¹ (τ' − ∂ID/∂q q' − ∂ID/∂v v')
     in reverse  λ = M⁻¹ w;   τ̄ = λ,   q̄ = −(∂ID/∂q)ᵀ λ,   v̄ = −(∂ID/∂v)ᵀ λ
 
+and likewise by wrenches and by the robot's parameters, in which ID is linear.
+
 Against the derivative of FD3 itself that saves a tenth to a sixth of the operations, because articulated inertias need
 not be differentiated. Everything is O(n). It is for robots, not for long chains: there inverse dynamics adds up large
 moments that cancel, which the filter of FD3, and with it the derivative of FD3, never forms.
@@ -13,18 +15,30 @@ moments that cancel, which the filter of FD3, and with it the derivative of FD3,
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from catena.algorithms.forward_dynamics import FD3, FD3_WITH_FACTORS
 from catena.algorithms.innovations import solve
-from catena.algorithms.joint_losses import with_joint_losses
 from catena.algorithms.newton_euler import INVERSE_DYNAMICS
+from catena.algorithms.parameters import with_parameters
 from catena.functions.derived import in_coordinates, jvp, vjp
 from catena.functions.function import Function
 from catena.spatial import Dofs
 from catena.sweeps import Field, Links
+
+Acting = Callable[[Function], Function]
+"""What makes dynamics with joint losses, springs or both of plain ones."""
+Solve = Callable[[Field], Field]
+"""M⁻¹ times a field of torques."""
+Torques = Callable[[Mapping[str, Any]], Any] | None
+"""The derivative of inverse dynamics for inputs by name; None where only torques move."""
+
+
+def plain(function: Function) -> Function:
+    """Dynamics in which joints have nothing but their torques."""
+    return function
 
 
 @dataclass(frozen=True)
@@ -42,55 +56,71 @@ class _Minus:
         raise TypeError("a difference of fields can only be read")
 
 
-def forward_dynamics_jvp(by: Sequence[str], joint_losses: bool = False, coordinates: bool = False) -> Function:
-    """How joint accelerations change as the inputs `by`, of q, v, tau and f_ext, move in given directions.
+def forward_dynamics_jvp(by: Sequence[str], acting: Acting = plain, coordinates: bool = False) -> Function:
+    """How joint accelerations change as the inputs `by`, of q, v, tau, f_ext and parameters, move in given directions.
 
-    With `joint_losses`, torques lose what damping and friction take; with `coordinates`, derivatives by q are by its
+    `acting` makes dynamics with joint losses or springs of plain ones; with `coordinates`, derivatives by q are by its
     numbers, see :func:`~catena.functions.derived.in_coordinates`. Inputs and outputs are those of
     :func:`catena.functions.derived.jvp` of forward dynamics.
     """
-    forward, inverse = _dynamics(joint_losses, coordinates)
-    others = [name for name in by if name != "tau"]
-    torques, described = jvp(inverse, others), jvp(replace(FD3, name=forward.name, inputs=forward.inputs), by)
 
-    def algorithm(links: Links, *given: Any) -> Field:
-        known = dict(zip(described.inputs, given, strict=True))
-        known["a"], G, D = forward.algorithm(links, *[known[name] for name in forward.inputs])
+    def changes(solve: Solve, torques: Torques, known: Mapping[str, Any]) -> Field:
         needed: Any = known.get("dtau")
-        if others:
-            needed = _Minus(torques.algorithm(links, *[known.get(name) for name in torques.inputs]), needed)
-        return solve(links, known["q"], G, D, needed)
+        if torques is not None:
+            needed = _Minus(torques(known), needed)
+        return solve(needed)
 
-    return replace(described, algorithm=algorithm)
+    return _product(jvp, changes, by, acting, coordinates)
 
 
-def forward_dynamics_vjp(by: Sequence[str], joint_losses: bool = False, coordinates: bool = False) -> Function:
-    """The gradients of the weighted sum of joint accelerations by the inputs `by`, of q, v, tau and f_ext.
+def forward_dynamics_vjp(by: Sequence[str], acting: Acting = plain, coordinates: bool = False) -> Function:
+    """The gradients of the weighted sum of joint accelerations by the inputs `by`, of q, v, tau, f_ext and parameters.
 
-    With `joint_losses`, torques lose what damping and friction take; with `coordinates`, derivatives by q are by its
+    `acting` makes dynamics with joint losses or springs of plain ones; with `coordinates`, derivatives by q are by its
     numbers, see :func:`~catena.functions.derived.in_coordinates`. Inputs and outputs are those of
     :func:`catena.functions.derived.vjp` of forward dynamics.
     """
-    forward, inverse = _dynamics(joint_losses, coordinates)
+
+    def gradients(solve: Solve, torques: Torques, known: Mapping[str, Any]) -> Any:
+        lam = solve(known["wa"])
+        found = () if torques is None else torques({**known, "wtau": _Minus(lam)})
+        rest = iter(found if isinstance(found, tuple) else (found,))
+        results = tuple(lam if name == "tau" else next(rest) for name in by)
+        return results if len(results) > 1 else results[0]
+
+    return _product(vjp, gradients, by, acting, coordinates)
+
+
+def _product(
+    derivative: Callable[[Function, Sequence[str]], Function],
+    combined: Callable[[Solve, Torques, Mapping[str, Any]], Any],
+    by: Sequence[str],
+    acting: Acting,
+    coordinates: bool,
+) -> Function:
+    """A derivative of forward dynamics, `combined` of M⁻¹ and of the same derivative of inverse dynamics."""
+    forward, inverse = _dynamics(acting, coordinates, "parameters" in by)
+    described = derivative(replace(FD3, name=forward.name, inputs=forward.inputs), by)
     others = [name for name in by if name != "tau"]
-    torques, described = vjp(inverse, others), vjp(replace(FD3, name=forward.name, inputs=forward.inputs), by)
+    torques = derivative(inverse, others)
 
     def algorithm(links: Links, *given: Any) -> Any:
         known = dict(zip(described.inputs, given, strict=True))
         known["a"], G, D = forward.algorithm(links, *[known[name] for name in forward.inputs])
-        lam = solve(links, known["q"], G, D, known["wa"])
-        known["wtau"] = _Minus(lam)
-        found = torques.algorithm(links, *[known.get(name) for name in torques.inputs]) if others else ()
-        gradients = {"tau": lam, **dict(zip(others, found if isinstance(found, tuple) else (found,), strict=True))}
-        results = tuple(gradients[name] for name in by)
-        return results if len(results) > 1 else results[0]
+        return combined(
+            lambda x: solve(links, known["q"], G, D, x),
+            (lambda known: torques.algorithm(links, *[known.get(name) for name in torques.inputs])) if others else None,
+            known,
+        )
 
     return replace(described, algorithm=algorithm)
 
 
-def _dynamics(joint_losses: bool, coordinates: bool) -> tuple[Function, Function]:
+def _dynamics(acting: Acting, coordinates: bool, parameters: bool) -> tuple[Function, Function]:
     """Forward dynamics with the factors of M, and inverse dynamics."""
-    both = FD3_WITH_FACTORS, INVERSE_DYNAMICS
-    if joint_losses:
-        both = with_joint_losses(both[0]), with_joint_losses(both[1])
-    return (in_coordinates(both[0]), in_coordinates(both[1])) if coordinates else both
+
+    def wrapped(function: Function) -> Function:
+        function = with_parameters(acting(function)) if parameters else acting(function)
+        return in_coordinates(function) if coordinates else function
+
+    return wrapped(FD3_WITH_FACTORS), wrapped(INVERSE_DYNAMICS)

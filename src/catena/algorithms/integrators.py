@@ -8,11 +8,13 @@ moving link (planar, spherical and free joints), q(t) = q exp(u(t)) has the rate
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
 from typing import Any
 
-from catena.algorithms.joint_losses import losses_at
+from catena.algorithms.joint_losses import losses_at, slack, stretch_at
+from catena.algorithms.resistance import JointFriction, Resistance, Resisted, Resisting, Wrenches
 from catena.functions.function import Function
 from catena.scalars import Scalar, is_zero
 from catena.spatial import Dofs, Force
@@ -38,7 +40,7 @@ def semi_implicit(links: Links, accelerations: Accelerations, q: Field, v: Field
 def midpoint(links: Links, accelerations: Accelerations, q: Field, v: Field, dt: Scalar) -> State:
     """The explicit midpoint rule, of order 2: a step with the rates found half a step ahead."""
     q1, v1 = links.fields("q1 v1")
-    qm, vm, _ = _stage(links, q, v, v, accelerations(links, q, v), dt * 0.5)
+    qm, vm, _ = stage(links, q, v, v, accelerations(links, q, v), dt * 0.5)
     a = accelerations(links, qm, vm)
     for k in links.base_to_tip():
         v1[k] = v[k] + _times(dt, a[k])
@@ -51,11 +53,11 @@ def rk4(links: Links, accelerations: Accelerations, q: Field, v: Field, dt: Scal
     q1, v1 = links.fields("q1 v1")
     half, sixth = dt * 0.5, dt * (1 / 6)
     a1 = accelerations(links, q, v)
-    q2, v2, u2 = _stage(links, q, v, v, a1, half)
+    q2, v2, u2 = stage(links, q, v, v, a1, half)
     a2 = accelerations(links, q2, v2)
-    q3, v3, u3 = _stage(links, q, v, u2, a2, half)
+    q3, v3, u3 = stage(links, q, v, u2, a2, half)
     a3 = accelerations(links, q3, v3)
-    q4, v4, u4 = _stage(links, q, v, u3, a3, dt)
+    q4, v4, u4 = stage(links, q, v, u3, a3, dt)
     a4 = accelerations(links, q4, v4)
     for k in links.base_to_tip():
         v1[k] = v[k] + _times(sixth, a1[k] + a2[k] + a2[k] + a3[k] + a3[k] + a4[k])
@@ -64,7 +66,7 @@ def rk4(links: Links, accelerations: Accelerations, q: Field, v: Field, dt: Scal
     return q1, v1
 
 
-def _stage(links: Links, q: Field, v: Field, u_rate: Field, v_rate: Field, dt: Scalar) -> tuple[Field, Field, Field]:
+def stage(links: Links, q: Field, v: Field, u_rate: Field, v_rate: Field, dt: Scalar) -> tuple[Field, Field, Field]:
     """The state that rates lead to from (q, v) in dt, and the rate u̇ of the tangent vector u there."""
     qs, vs, rate = links.fields("qs vs rate")
     for k in links.base_to_tip():
@@ -106,7 +108,7 @@ def linearly_implicit(links: Links, accelerations: Accelerations, q: Field, v: F
 class _Acting:
     """The torques that are left for the dynamics at (q, v), at each link: tau less losses and springs.
 
-    Springs are taken where speeds lead within a time `ahead`.
+    Springs are taken where speeds lead within a time `ahead`. With `sticking`, dry friction is among what resists.
     """
 
     tau: Field
@@ -115,19 +117,19 @@ class _Acting:
     losses: bool
     springs: bool
     ahead: Scalar
+    resisting: Sequence[Resisting] = ()
+    sticking: bool = False
 
     def __getitem__(self, k: Any) -> Dofs:
         torques: Dofs = self.tau[k]
         if self.losses:
-            torques = torques - losses_at(k, self.v[k])
-        if self.springs and not _slack(k):
-            stretch = k.joint_type.difference(Dofs(k.joint_type.neutral().tolist()), self.q[k]) - k.rest
-            torques = torques - k.stiffness * (stretch + _times(self.ahead, self.v[k]))
+            torques = torques - (k.damping * self.v[k] if self.sticking else losses_at(k, self.v[k]))
+        if self.springs and not slack(k):
+            torques = torques - k.stiffness * (stretch_at(k, self.q[k]) + _times(self.ahead, self.v[k]))
+        for resisting in self.resisting:
+            more = resisting.torques(k)
+            torques = torques if more is None else torques + more
         return torques
-
-
-def _slack(k: Any) -> bool:
-    return all(is_zero(x) for x in k.stiffness)
 
 
 class _Stiffened:
@@ -151,7 +153,7 @@ class _Stiffened:
         armature = k.armature
         if self._losses:
             armature = armature + _times(self._dt, k.damping)
-        if self._springs and not _slack(k):
+        if self._springs and not slack(k):
             armature = armature + _times(self._dt * self._dt, k.stiffness)
         return _StiffenedLink(k, armature)
 
@@ -174,6 +176,9 @@ INTEGRATORS: Mapping[str, Callable[..., State]] = {
 }
 """Steps by name."""
 
+ONE_STAGE = ("semi_implicit", "linearly_implicit")
+"""Those that ask for accelerations once, at the start: only these know where the step will lead."""
+
 
 def rates_function(dynamics: Function, joint_losses: bool = False, springs: bool = True) -> Function:
     """The right-hand side of the equations of motion: how fast coordinates q and speeds v change."""
@@ -194,29 +199,60 @@ def _words(joint_losses: bool, springs: bool) -> list[str]:
     return [*(["losses"] if joint_losses else []), *(["springs"] if springs else [])]
 
 
-def step_function(integrator: str, dynamics: Function, joint_losses: bool = False, springs: bool = True) -> Function:
+def step_function(
+    integrator: str,
+    dynamics: Function,
+    joint_losses: bool = False,
+    springs: bool = True,
+    resistances: Sequence[Resistance] = (),
+) -> Function:
     """One step as a function: from (q, v), torques tau, a step dt and perhaps wrenches to the state (q, v) after it.
 
     `dynamics` is any function of forward dynamics, without losses: those, and springs, are taken into account here.
+    Further inputs are those of `resistances`, which are for steps of one stage (:data:`ONE_STAGE`), and what they
+    remember is given after the state.
     """
     advance = INTEGRATORS[integrator]
+    inputs = {"q": "q", "v": "v", "tau": "v", "dt": "robot", "f_ext": "force"}
+    inputs.update({name: kind for law in resistances for name, kind in law.inputs.items()})
+    sticking = any(isinstance(law, JointFriction) for law in resistances)
 
-    def algorithm(links: Links, q: Field, v: Field, tau: Field, dt: Scalar, f_ext: Field | None = None) -> State:
+    def algorithm(
+        links: Links, q: Field, v: Field, tau: Field, dt: Scalar, f_ext: Field | None = None, *more: Any
+    ) -> tuple[Field, ...]:
+        given = iter(more)
+        resisting = [law.during(links, q, v, dt, list(islice(given, len(law.inputs)))) for law in resistances]
+
         def accelerations(links: Links, q: Field, v: Field, ahead: Scalar = 0) -> Field:
-            acting = _Acting(tau, q, v, joint_losses, springs, ahead)
-            swept = links if is_zero(ahead) else _Stiffened(links, ahead, joint_losses, springs)
-            return dynamics.algorithm(swept, q, v, acting, f_ext)  # type: ignore[no-any-return]
+            acting = _Acting(tau, q, v, joint_losses, springs, ahead, resisting, sticking)
+            swept: Any = links if is_zero(ahead) else _Stiffened(links, ahead, joint_losses, springs)
+            wrenches: Any = f_ext
+            if resisting:
+                swept, wrenches = Resisted(swept, resisting), Wrenches(f_ext, resisting)
+            return dynamics.algorithm(swept, q, v, acting, wrenches)  # type: ignore[no-any-return]
 
-        return advance(links, accelerations, q, v, dt)
+        state = advance(links, accelerations, q, v, dt)
+        return *state, *[field for each in resisting for field in each.remembered(links, state[1])]
 
     return Function(
-        "/".join(["step", integrator, dynamics.name, *_words(joint_losses, springs)]),
+        "/".join(
+            ["step", integrator, dynamics.name, *_words(joint_losses, springs), *[law.name for law in resistances]]
+        ),
         algorithm,
-        inputs={"q": "q", "v": "v", "tau": "v", "dt": "robot", "f_ext": "force"},
-        outputs={"q": "q", "v": "v"},
+        inputs=inputs,
+        outputs={"q": "q", "v": "v", **{name: inputs[name] for law in resistances for name in law.memory}},
         optional=("f_ext",),
         positive=("dt",),
         regroup=dynamics.regroup,
         choose=dynamics.choose,
         cut=dynamics.cut,
     )
+
+
+STAGE = Function(
+    "stage",
+    stage,
+    inputs={"q": "q", "v": "v", "u_rate": "v", "v_rate": "v", "dt": "robot"},
+    outputs={"q": "q", "v": "v", "rate": "v"},
+)
+"""One stage of a method of Runge and Kutta, for accelerations that come from elsewhere, as those of closed chains."""

@@ -59,15 +59,23 @@ def step(
         for half, w in enumerate(weight[2 * i : 2 * i + 2]):
             part = Vec3(*twist[3 * half : 3 * half + 3])
             e += [w * x for x in part]
-            rows += [[w * column.components[3 * half + j] for column in columns] for j in range(3)]
+            rows += [_felt(links, [w * column.components[3 * half + j] for column in columns]) for j in range(3)]
             error = maximum(error, where(equal(w, 0), 0.0, part.dot(part)))
     off: Field
     (off,) = links.fields("off")
     off[links.base] = error
-    z = [pull * x for k in links for x in k.joint_type.difference(q[k], goal[k])]
+    z = [pull * x for k in links.leaders for x in k.joint_type.difference(q[k], goal[k])]
     delta = _damped(rows, e, z, [1] * len(z))
     delta = _damped(rows, e, *_held(links, q, delta, z, limits))
     return _moved(links, q, delta, limits), off
+
+
+def _felt(links: Any, row: list[Scalar]) -> list[Scalar]:
+    """What leaders move: a row of J G, given that of J."""
+    for k in links:
+        if k.leader is not k:
+            row[k.leader.v_start] = row[k.leader.v_start] + k.ratio * row[k.v_start]
+    return [row[k.v_start + i] for k in links.leaders for i in range(k.joint_type.nv)]
 
 
 def _difference(X: Pose, target: Sequence[Scalar]) -> list[Scalar]:
@@ -116,7 +124,7 @@ def _held(
     """z with the way to their limits for coordinates that δ takes beyond, and 0 for these, 1 for all others."""
     ways, loose = list(z), [1] * len(z)
     at = moved = 0
-    for k in links:
+    for k in links.leaders:
         for i in range(k.joint_type.nq if k.joint_type.flat else 0):
             if not _stops(limits[at + i], k.joint_type.angles[i]):
                 continue
@@ -133,7 +141,9 @@ def _moved(links: Any, q: Field, delta: list[Scalar], limits: Sequence[Limits]) 
     reached: Field
     (reached,) = links.fields("reached")
     at = moved = 0
-    for k in links.base_to_tip():
+    for k in links:
+        reached[k] = q[k]  # of joints that follow others, what their leaders say counts
+    for k in links.leaders:
         kind = k.joint_type
         new = kind.integrate(q[k], Dofs(delta[moved : moved + kind.nv]))
         if kind.flat:

@@ -1,14 +1,15 @@
-"""What joints lose to damping and dry friction, alone or inside the dynamics."""
+"""What joints lose to damping and dry friction and what their springs do, alone or inside the dynamics."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
 from catena.errors import UnsupportedError
 from catena.functions.function import Function, by_recipe
 from catena.functions.recipes import Ask
-from catena.scalars import sign
+from catena.scalars import is_zero, sign
 from catena.spatial import Dofs
 from catena.sweeps import Field, Links
 
@@ -19,6 +20,22 @@ def losses_at(k: Any, v: Dofs) -> Dofs:
     return losses
 
 
+def stretch_at(k: Any, q: Dofs) -> Dofs:
+    """How far the springs of the joint of link k are from where they are slack, as a displacement from there."""
+    stretch: Dofs = k.joint_type.difference(Dofs(k.joint_type.neutral().tolist()), q) - k.rest
+    return stretch
+
+
+def slack(k: Any) -> bool:
+    """Whether the joint of link k is known to have no springs."""
+    return all(is_zero(x) for x in k.stiffness)
+
+
+def springs_at(k: Any, q: Dofs) -> Dofs:
+    """The torques that springs of the joint of link k take at the configuration q: stiffness (q − rest)."""
+    return Dofs([0] * k.joint_type.nv) if slack(k) else k.stiffness * stretch_at(k, q)
+
+
 def joint_losses(links: Links, v: Field) -> Field:
     """The torques that all joints lose at the velocity v. O(n)."""
     (losses,) = links.fields("losses")
@@ -27,18 +44,28 @@ def joint_losses(links: Links, v: Field) -> Field:
     return losses
 
 
+def joint_springs(links: Links, q: Field) -> Field:
+    """The torques that all joints' springs take at the configuration q. O(n)."""
+    (torques,) = links.fields("torques")
+    for k in links.base_to_tip():
+        torques[k] = springs_at(k, q[k])
+    return torques
+
+
 JOINT_LOSSES = Function("joint_losses", joint_losses, inputs={"v": "v"}, outputs={"tau": "v"})
+JOINT_SPRINGS = Function("joint_springs", joint_springs, inputs={"q": "q"}, outputs={"tau": "v"})
 
 
 @dataclass(frozen=True)
 class _Remaining:
-    """The torques tau that are left for the dynamics, at each link."""
+    """The torques tau that are left for the dynamics, at each link, after what `taken` takes of them at x."""
 
     tau: Field
-    v: Field
+    x: Field
+    taken: Callable[[Any, Dofs], Dofs]
 
     def __getitem__(self, k: Any) -> Dofs:
-        remaining: Dofs = self.tau[k] - losses_at(k, self.v[k])
+        remaining: Dofs = self.tau[k] - self.taken(k, self.x[k])
         return remaining
 
 
@@ -48,27 +75,43 @@ def with_joint_losses(function: Function) -> Function:
     A `function` that takes torques "tau" beside velocities "v" gets tau less the losses; one that gives "tau", and
     nothing else, gives it with the losses added.
     """
+    return _with_torques(function, JOINT_LOSSES, "v", losses_at)
+
+
+def with_joint_springs(function: Function) -> Function:
+    """The same dynamics with the joints' springs, as one function: they take torques, or have to be held."""
+    return _with_torques(function, JOINT_SPRINGS, "q", springs_at)
+
+
+def with_acting(function: Function, losses: bool, springs: bool) -> Function:
+    """The same dynamics with what acts at joints beside the torques: losses, springs, both or neither."""
+    function = with_joint_losses(function) if losses else function
+    return with_joint_springs(function) if springs else function
+
+
+def _with_torques(function: Function, alone: Function, of: str, taken: Callable[[Any, Dofs], Dofs]) -> Function:
+    """The same dynamics where joints take torques by themselves, which depend on the input `of`."""
     names = list(function.inputs)
-    if "v" not in names or ("tau" not in names and list(function.outputs) != ["tau"]):
-        raise UnsupportedError(f"{function.name} has no velocities, or no torques, that joint losses belong to")
-    v, tau = names.index("v"), names.index("tau") if "tau" in names else None
+    if of not in names or ("tau" not in names and list(function.outputs) != ["tau"]):
+        raise UnsupportedError(f"{function.name} has no {of}, or no torques, that {alone.name} belong to")
+    x, tau = names.index(of), names.index("tau") if "tau" in names else None
 
     def driven_against(links: Links, *given: Any) -> Any:
-        left = [_Remaining(x, given[v]) if i == tau else x for i, x in enumerate(given)]
+        left = [_Remaining(y, given[x], taken) if i == tau else y for i, y in enumerate(given)]
         return function.algorithm(links, *left)
 
     def to_be_driven(links: Links, *given: Any) -> Any:
         (total,) = links.fields("total")
         torques = function.algorithm(links, *given)
         for k in links.base_to_tip():
-            total[k] = torques[k] + losses_at(k, given[v][k])
+            total[k] = torques[k] + taken(k, given[x][k])
         return total
 
     def by_hand(ask: Ask, *given: Any) -> Any:
-        left = [x - ask(JOINT_LOSSES, given[v]) if i == tau else x for i, x in enumerate(given)]
+        left = [y - ask(alone, given[x]) if i == tau else y for i, y in enumerate(given)]
         return function.recipe(ask, *left) if function.recipe is not None else None
 
-    name = f"{function.name}/joint_losses"
+    name = f"{function.name}/{alone.name}"
     if function.recipe is not None and tau is not None:
         algorithm = by_recipe if function.algorithm is by_recipe else driven_against
         return replace(function, name=name, algorithm=algorithm, recipe=by_hand)

@@ -31,8 +31,8 @@ def with_parameters(function: Function) -> Function:
 
     def algorithm(links: Links, *given: Any) -> Any:
         *state, parameters = given
-        links.adopt(parameters)
-        return function.algorithm(links, *state)
+        with links.adopting(parameters):
+            return function.algorithm(links, *state)
 
     def recipe(ask: Ask, *given: Any) -> Any:
         *state, parameters = given

@@ -24,7 +24,10 @@ from typing import Any
 from catena.algorithms.steps import filtered, free_joint, smoothed
 from catena.functions.function import Function
 from catena.scalars import Scalar, sqrt
-from catena.spatial import Dofs, Force, Motion
+from catena.spatial import Dofs, Force, Mat3, Motion, Vec3
+from catena.spatial.leaves import leaves
+from catena.spatial.pose import Pose
+from catena.spatial.rates import Rates
 from catena.sweeps import Field, Links
 
 Matrix = list[list[Scalar]]
@@ -54,27 +57,90 @@ def _unit(i: int, size: Scalar = 1) -> list[Scalar]:
     return [size if i == j else 0 for j in range(6)]
 
 
-def gather(ports: Sequence[int], links: Links, q: Field, b: Field, last: Field) -> tuple[Field, ...]:
+def turn(links: Links, q: Field, v: Field, last: Field) -> tuple[Field, Field]:
+    """Tip to base: how the tip of a piece lies, seen from its base (R, nine numbers), and turns if the base does not.
+
+    The angular velocity is in the axes of the tip. `last` is 1 at the last link of the piece and 0 elsewhere.
+    """
+    R, R_base, w_base = links.fields("R R_base w_base")
+    R_base[links.base], w_base[links.base] = Numbers([0] * 9), Numbers([0] * 3)
+    for k in links.base_to_tip():
+        R[k], R_base[k], w_base[k] = Numbers([0] * 9), Numbers([0] * 9), Numbers([0] * 3)
+    for k in links.tip_to_base():
+        phi, H = k.joint(q[k])
+        beyond = Mat3(*[x + last[k] * int(i % 4 == 0) for i, x in enumerate(R[k].values)])
+        w_base[k.parent] += w_base[k] + Numbers(leaves(beyond.T @ (H.T @ v[k]).angular))
+        seen = Numbers(leaves(Pose(beyond, Vec3.zero()).after(phi).R))
+        R[k.parent] += seen
+        R_base[k.parent] += seen
+    return R_base, w_base
+
+
+def turned(links: Links, R: Field, w: Field) -> Field:
+    """The angular velocities of the pieces' bases: here a link is a piece."""
+    tip, start = links.fields("tip start")
+    tip[links.base] = Vec3.zero()
+    for k in links.base_to_tip():
+        start[k] = tip[k.parent]
+        tip[k] = Mat3(*R[k]).T @ tip[k.parent] + Vec3(*w[k])
+    return start
+
+
+def _moving(
+    links: Links, q: Field, v: Field | None, w: list[Scalar] | None, f_ext: Field | None
+) -> tuple[Field, Field, Field, Field]:
+    """φ, H, ζ and the wrench that each link takes to move so, on a base that turns with w and does not accelerate.
+
+    Without speeds nothing moves, and there are no wrenches.
+    """
+    phi, H, zeta, z = links.fields("phi H zeta z")
+    start = Vec3.zero() if w is None else Vec3(*w)
+    zeta[links.base] = Rates(start, Vec3.zero(), Vec3.zero())
+    for k in links.base_to_tip():
+        phi[k], H[k] = k.joint(q[k])
+        if v is None:
+            z[k] = Force.zero()
+            continue
+        zeta[k] = zeta[k.parent].through(phi[k]).joined(H[k], v[k], k.joint_type.axes_rate(q[k], v[k]))
+        z[k] = zeta[k].wrench(k.M)  # Mζ + b
+        if f_ext is not None:
+            z[k] = z[k] - k.frame @ f_ext[k]
+    return phi, H, zeta, z
+
+
+def gather(
+    ports: Sequence[int],
+    links: Links,
+    q: Field,
+    b: Field,
+    last: Field,
+    v: Field | None = None,
+    w: list[Scalar] | None = None,
+    f_ext: Field | None = None,
+) -> tuple[Field, ...]:
     """Tip to base: P, z, T, Φ, β of the piece, with a row and a column for each port. P and Φ are lower triangles.
 
-    `last` is 1 at the last link of the piece and 0 elsewhere.
+    `last` is 1 at the last link of the piece and 0 elsewhere. With speeds v and the angular velocity w of the base, z
+    and β are those of the moving piece.
     """
-    P, z, T, P_base, z_base, T_base, Phi, beta = links.fields("P z T P_base z_base T_base Phi beta")
+    P, T, P_base, z_base, T_base, Phi, beta = links.fields("P T P_base z_base T_base Phi beta")
+    phi, H, zeta, z = _moving(links, q, v, w, f_ext)
     m = len(ports)
     sizes = [(P_base, m * (m + 1) // 2), (z_base, m), (T_base, m * m), (Phi, m * (m + 1) // 2), (beta, m)]
     for field, size in sizes:
         field[links.base] = Numbers([0] * size)
     for k in links.base_to_tip():
-        P[k], z[k], T[k] = k.M.articulated, Force.zero(), Forces([Force.zero() for _ in ports])
+        P[k], T[k] = k.M.articulated, Forces([Force.zero() for _ in ports])
         for field, size in sizes:
             field[k] = Numbers([0] * size)
     for k in links.tip_to_base():
-        phi, H = k.joint(q[k])
-        D, G, P_plus = free_joint(P[k], H, k.armature)  # (4.6), (5.12), (4.5)
-        eps, z_plus = filtered(z[k], b[k], H, G)  # (4.20)
+        D, G, P_plus = free_joint(P[k], H[k], k.armature)  # (4.6), (5.12), (4.5)
+        eps, z_plus = filtered(z[k], _driving(k, b, H, v), H[k], G)  # (4.20), (5.9)
         T_k = T[k] + Forces([Force.of(_unit(i, -last[k])) for i in ports])
-        tips = [filtered(column, Dofs([0] * k.joint_type.nv), H, G) for column in T_k.columns]  # as z, with no torques
-        P_in, z_in, T_in = phi.congruence(P_plus), phi @ z_plus, Forces([phi @ column for _, column in tips])
+        still = Dofs([0] * k.joint_type.nv)
+        tips = [filtered(column, still, H[k], G) for column in T_k.columns]  # as z, with no torques
+        P_in, z_in = phi[k].congruence(P_plus), phi[k] @ z_plus
+        T_in = Forces([phi[k] @ column for _, column in tips])
         P[k.parent] += P_in
         z[k.parent] += z_in
         T[k.parent] += T_in
@@ -82,6 +148,9 @@ def gather(ports: Sequence[int], links: Links, q: Field, b: Field, last: Field) 
         nu_tip = [D.inv @ e for e in eps_tip]
         Phi[k.parent] += Phi[k] + Numbers([eps_tip[i].dot(nu_tip[j]) for i in range(m) for j in range(i + 1)])
         beta[k.parent] += beta[k] + Numbers([e.dot(nu) for e in eps_tip])
+        if v is not None:
+            moved = (*zeta[k].wdot, *zeta[k].a)
+            beta[k.parent] += Numbers([moved[i] * last[k] for i in ports])
         columns = [(P_in @ Motion.of(_unit(i))).components for i in ports]  # never read on the way: the base's count
         P_base[k.parent] += Numbers([columns[j][ports[i]] for i in range(m) for j in range(i + 1)])
         z_base[k.parent] += Numbers([z_in.components[i] for i in ports])
@@ -89,13 +158,16 @@ def gather(ports: Sequence[int], links: Links, q: Field, b: Field, last: Field) 
     return P_base, z_base, T_base, Phi, beta
 
 
-def couple(m: int, links: Links, P: Field, z: Field, T: Field, Phi: Field, beta: Field) -> tuple[Field, Field]:
+def couple(
+    m: int, links: Links, P: Field, z: Field, T: Field, Phi: Field, beta: Field, start: list[Scalar]
+) -> tuple[Field, Field]:
     """Accelerations α of the pieces' bases and wrenches t on their tips: here a link is a piece, with m ports.
 
-    Seen from its base, a piece with all beyond it answers with A α + a, and its tip then moves as α(tip) = K α + c.
+    Seen from its base, a piece with all beyond it answers with A α + a, and its tip then moves as α(tip) = K α + c. The
+    base of the first accelerates with `start`.
     """
     A, a, K, c, tip, alpha, t = links.fields("A a K c tip alpha t")
-    tip[links.base] = Numbers([0] * m)
+    tip[links.base] = Numbers(start)
     for k in links.base_to_tip():
         A[k], a[k] = Numbers([0] * (m * (m + 1) // 2)), Numbers([0] * m)
     for k in links.tip_to_base():
@@ -165,29 +237,38 @@ def finish(
     last: Field,
     alpha: list[Scalar],
     t: list[Scalar],
+    v: Field | None = None,
+    w: list[Scalar] | None = None,
+    f_ext: Field | None = None,
 ) -> Field:
     """Joint accelerations of a piece, now that its base accelerates with alpha and its tip is pulled by t.
 
-    `first` and `last` are 1 at the first and the last link of the piece and 0 elsewhere.
+    `first` and `last` are 1 at the first and the last link of the piece and 0 elsewhere. With speeds v and the angular
+    velocity w of the base, those of the moving piece.
     """
     x: Field
-    P, z, G, nu, lam, x = links.fields("P z G nu lam x")
+    P, G, nu, lam, x = links.fields("P G nu lam x")
+    phi, H, _, z = _moving(links, q, v, w, f_ext)
     start, pull = [[y[ports.index(i)] if i in ports else 0 for i in range(6)] for y in (alpha, t)]
     lam[links.base] = Motion.zero()
     for k in links.base_to_tip():
-        P[k], z[k] = k.M.articulated, Force.zero()
+        P[k] = k.M.articulated
     for k in links.tip_to_base():
-        phi, H = k.joint(q[k])
-        D, G[k], P_plus = free_joint(P[k], H, k.armature)  # (4.6), (5.12), (4.5)
-        eps, z_plus = filtered(z[k] - Force.of(pull) * last[k], b[k], H, G[k])  # (4.20)
+        D, G[k], P_plus = free_joint(P[k], H[k], k.armature)  # (4.6), (5.12), (4.5)
+        eps, z_plus = filtered(z[k] - Force.of(pull) * last[k], _driving(k, b, H, v), H[k], G[k])  # (4.20), (5.9)
         nu[k] = D.inv @ eps
-        P[k.parent] += phi.congruence(P_plus)
-        z[k.parent] += phi @ z_plus
+        P[k.parent] += phi[k].congruence(P_plus)
+        z[k.parent] += phi[k] @ z_plus
     for k in links.base_to_tip():
-        phi, H = k.joint(q[k])
-        lam_in = phi.T @ (_at(ports, lam[k.parent]) + Motion.of(start) * first[k])
-        x[k], lam[k] = smoothed(lam_in, nu[k], H, G[k])  # (4.22)
+        lam_in = phi[k].T @ (_at(ports, lam[k.parent]) + Motion.of(start) * first[k])
+        x[k], lam[k] = smoothed(lam_in, nu[k], H[k], G[k])  # (4.22), (5.10)
     return x
+
+
+def _driving(k: Any, b: Field, H: Field, v: Field | None) -> Dofs:
+    """The torques that drive a joint, without what its rotors need."""
+    driving: Dofs = b[k] if v is None else b[k] - k.rotor_bias(H[k], v[k])
+    return driving
 
 
 def _at(ports: Sequence[int], V: Motion) -> Motion:
@@ -196,42 +277,49 @@ def _at(ports: Sequence[int], V: Motion) -> Motion:
 
 
 def functions(ports: tuple[int, ...]) -> dict[str, Function]:
-    """The three functions by name, for cuts that pass on these components."""
+    """The functions by name, for cuts that pass on these components."""
     m = len(ports)
     triangle = f":{m * (m + 1) // 2}"
     widths = {"P": triangle, "z": f":{m}", "T": f":{m * m}", "Phi": triangle, "beta": f":{m}"}
     gathering = _function(
         f"gather/{_name(ports)}",
         partial(gather, ports),
-        {"q": "q", "b": "v", "last": "link"},
+        {"q": "q", "b": "v", "last": "link", **_MOVING},
         {name: f"robot{width}" for name, width in widths.items()},
-        ("last",),
     )
     coupling = _function(
         f"couple/{m}",
         partial(couple, m),
-        {name: f"link{width}" for name, width in widths.items()},
+        {**{name: f"link{width}" for name, width in widths.items()}, "start": f"robot:{m}"},
         {"alpha": f"link:{m}", "t": f"link:{m}"},
     )
-    return {"gather": gathering, "couple": coupling, "finish": finishing(ports)}
+    turning = _function("turn", turn, {"q": "q", "v": "v", "last": "link"}, {"R": "robot:9", "w": "robot:3"})
+    joined = _function("turned", turned, {"R": "link:9", "w": "link:3"}, {"start": "link:3"})
+    return {
+        "gather": gathering,
+        "couple": coupling,
+        "finish": finishing(ports),
+        "turn": turning,
+        "turned": joined,
+    }
+
+
+_MOVING = {"v": "v", "w": "robot:3", "f_ext": "force"}
+"""What pieces that move are given besides."""
 
 
 def finishing(ports: tuple[int, ...]) -> Function:
-    """The last of the three."""
+    """The last of them."""
     ends = {"first": "link", "last": "link", "alpha": f"robot:{len(ports)}", "t": f"robot:{len(ports)}"}
-    inputs = {"q": "q", "b": "v", **ends}
-    return _function(f"finish/{_name(ports)}", partial(finish, ports), inputs, {"x": "v"}, ("first", "last"))
+    inputs = {"q": "q", "b": "v", **ends, **_MOVING}
+    return _function(f"finish/{_name(ports)}", partial(finish, ports), inputs, {"x": "v"})
 
 
 def _name(ports: tuple[int, ...]) -> str:
     return "".join(map(str, ports))
 
 
-def _function(
-    name: str,
-    algorithm: Callable[..., Any],
-    inputs: dict[str, str],
-    outputs: dict[str, str],
-    shared: tuple[str, ...] = (),
-) -> Function:
-    return Function(f"pieces/{name}", algorithm, inputs, outputs, regroup=False, choose=False, shared=shared)
+def _function(name: str, algorithm: Callable[..., Any], inputs: dict[str, str], outputs: dict[str, str]) -> Function:
+    optional = tuple(x for x in _MOVING if x in inputs and "b" in inputs)
+    shared = tuple(x for x in ("first", "last") if x in inputs)
+    return Function(f"pieces/{name}", algorithm, inputs, outputs, optional, regroup=False, choose=False, shared=shared)

@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from catena.algorithms.resistance import Resistance
 from catena.functions.function import Function, Repeated
 from catena.scalars import Scalar, absolute, where
 from catena.spatial import Dofs
@@ -22,7 +23,7 @@ class Law:
 
     A controller gives a field of torques. A cost also gets the torques, after v, and gives a scalar. `name` tells laws
     apart. Of one that asks for all coordinates at a time (`whole`), no loops over links can be made. Inputs in `each`
-    have a row for every step.
+    have a row for every step. `resistance` is what of a controller a step takes at its end.
     """
 
     name: str
@@ -30,12 +31,14 @@ class Law:
     inputs: Mapping[str, str] = field(default_factory=dict)
     whole: bool = False
     each: tuple[str, ...] = ()
+    resistance: Resistance | None = None
 
 
 def turn(step: Function, control: Law | None = None, cost: Law | None = None, watched: bool = False) -> Repeated:
     """A step as the turn of a rollout.
 
-    Besides the inputs of the step there are "count", the steps done before, where a law asks for the time; "cost", the
+    What the step remembers is given once, after the last turn. Besides the inputs of the step there are "count", the
+    steps done before, where a law asks for the time; "cost", the
     sum so far of cost times dt; and with `watched` "bound", the largest speed that is allowed, and "over", how often a
     speed was above it so far. What the laws take has their own names.
     """
@@ -72,7 +75,8 @@ def turn(step: Function, control: Law | None = None, cost: Law | None = None, wa
         outputs={**step.outputs, **carried},
         positive=(*step.positive, *(["bound"] if watched else [])),
     )
-    return Repeated(function, each=control.each if control else ("tau",), last=tuple(carried))
+    memory = tuple(name for name in step.outputs if name not in ("q", "v"))
+    return Repeated(function, each=control.each if control else ("tau",), last=(*memory, *carried))
 
 
 def _nothing(links: Links, t: Scalar, q: Field, v: Field) -> Field:

@@ -22,6 +22,15 @@ class Target(NamedTuple):
     rotation: Array | None
     position: Array | None
 
+    def seen_from(self, base: Target) -> Target:
+        """The same target in the frame of a whole pose; leading dimensions broadcast."""
+        if base.rotation is None or base.position is None:
+            raise ShapeError("base must be a whole pose (..., 4, 4), or a pair (rotation, position)")
+        back = np.swapaxes(base.rotation, -1, -2)
+        turn = None if self.rotation is None else back @ self.rotation
+        place = None if self.position is None else (back @ (self.position - base.position)[..., None])[..., 0]
+        return Target(turn, place)
+
 
 def target_of(value: Any, question: str, name: str) -> Target:
     """What is wanted of a frame: both parts of a pose, or one of them.

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,7 +14,7 @@ from catena.errors import UnknownNameError, UnsupportedError
 from catena.functions.question import Declared
 from catena.functions.store import check_kernel_shape
 from catena.kernels.call.words import Role
-from catena.later import reading_files
+from catena.later import optional, reading_files
 
 if TYPE_CHECKING:
     from catena.robot import Robot
@@ -26,11 +25,7 @@ _ARRAYS = (Role.ARRAY, Role.MAPPING_OR_ARRAY, Role.WORD_OR_ARRAY)
 def needed(package: str, what: str, extra: str = "") -> Any:
     """The optional package of that name; UnsupportedError with the command that installs it if it is missing."""
     name = extra or package
-    with reading_files(f"catena.{name}"):
-        try:
-            return import_module(package)
-        except ImportError as error:
-            raise UnsupportedError(f'catena.{name} needs {what}: pip install "catena[{name}]"') from error
+    return optional(package, name, f"catena.{name} needs {what}")
 
 
 class Asked:

@@ -16,13 +16,15 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import cached_property, partial
+from itertools import product
 from typing import Any
 
 import numpy as np
 
 from catena.algorithms.forward_dynamics import FD3
-from catena.algorithms.forward_dynamics_products import forward_dynamics_jvp, forward_dynamics_vjp
-from catena.algorithms.joint_losses import with_joint_losses
+from catena.algorithms.forward_dynamics_products import Acting, forward_dynamics_jvp, forward_dynamics_vjp
+from catena.algorithms.joint_losses import with_acting
+from catena.algorithms.parameters import with_parameters
 from catena.arguments.arrays import Port, Shape, Signature
 from catena.functions.derived import in_coordinates, jvp, vjp
 from catena.functions.function import Function, by_recipe
@@ -157,14 +159,19 @@ class Map:
     @cached_property
     def _products(self) -> tuple[Product, Product]:
         """What gives its derivatives by the names of inputs: the cheapest way that is known."""
-        for losses, forward in ((False, FD3), (True, with_joint_losses(FD3))):
-            if self.function.name == forward.name and self._store.tree.n <= SHORT:
-                return (
-                    partial(forward_dynamics_jvp, joint_losses=losses, coordinates=True),
-                    partial(forward_dynamics_vjp, joint_losses=losses, coordinates=True),
-                )
+        for losses, springs in product((False, True), repeat=2):
+            acting = partial(with_acting, losses=losses, springs=springs)
+            known = acting(FD3).name, with_parameters(acting(FD3)).name
+            if self.function.name in known and self._store.tree.n <= SHORT:
+                products = forward_dynamics_jvp, forward_dynamics_vjp
+                return partial(self._of_dynamics, products[0], acting), partial(self._of_dynamics, products[1], acting)
         plain = in_coordinates(self.function)
         return partial(jvp, plain), partial(vjp, plain)
+
+    def _of_dynamics(self, product: Callable[..., Function], acting: Acting, by: Sequence[str]) -> Function:
+        """A product of forward dynamics, with the robot's parameters as an input where it has them."""
+        made = product(by, acting, coordinates=True)
+        return made if "parameters" not in self.names or "parameters" in by else with_parameters(made)
 
 
 def _arranged(function: Function, order: Sequence[str]) -> Function:

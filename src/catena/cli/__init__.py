@@ -1,7 +1,8 @@
 """The command line, `catena`: one file per command in this package, loaded when it is called.
 
 A command `name` is the object `command` of the module `catena.cli.name`; modules that start with "_" are not commands.
-Input that Catena refuses ends with exit code 2 and one line on stderr.
+Exit codes: 0 for success; 1 if a check found faults, or the command was interrupted; 2 for input that is refused, with
+one line on stderr.
 """
 
 from __future__ import annotations
@@ -31,12 +32,15 @@ class Commands(click.Group):
         return command
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Runs the command; a CatenaError becomes one line and exit code 2."""
+        """Runs the command; a CatenaError becomes one line and exit code 2, Ctrl-C one line and exit code 1."""
         try:
             return super().invoke(ctx)
         except CatenaError as error:
             click.echo(f"catena: {printable(str(error))}", err=True)
             ctx.exit(2)
+        except KeyboardInterrupt:
+            click.echo("catena: interrupted", err=True)
+            ctx.exit(1)
 
 
 def printable(text: str) -> str:
@@ -45,7 +49,11 @@ def printable(text: str) -> str:
     return "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in line)
 
 
-@click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(
+    cls=Commands,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 80},
+    epilog="Models are URDF or MJCF files, or come along: catena info seven_dof_arm",
+)
 @click.version_option(__version__, prog_name="catena")
 def main() -> None:
-    """O(n) dynamics of rigid-body trees."""
+    """Dynamics of robots and chains, fast and in O(n)."""

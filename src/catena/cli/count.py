@@ -12,7 +12,7 @@ from rich.console import Console
 from rich.table import Table
 
 from catena.cli import printable
-from catena.cli._files import read_document
+from catena.cli._files import AS_JSON, BASE, MODEL, read_document
 from catena.functions.catalogue import FUNCTIONS
 from catena.functions.count import START, Cost, count, crossover, table
 from catena.load import Base, load_document
@@ -25,20 +25,20 @@ _INCLUDED = (
 )
 
 
-@click.command(short_help="Count the operations of one evaluation.")
-@click.argument("file", required=False)
-@click.option("--table", "general", is_flag=True, help="Formulas in n for general revolute DH chains.")
-@click.option(
-    "--base",
-    type=click.Choice(["fixed", "floating"]),
-    default="fixed",
-    show_default=True,
-    help="Whether the root link stands still or moves freely.",
+@click.command(
+    short_help="Count the operations of one evaluation.",
+    epilog="Example: catena count seven_dof_arm --function forward_dynamics/udu",
 )
+@click.argument("file", type=MODEL, required=False)
+@click.option("--table", "general", is_flag=True, help="Formulas in n for general revolute DH chains.")
+@BASE
 @click.option("--function", "functions", multiple=True, metavar="NAME", help="What to count; repeat for more.")
-@click.option("--json", "as_json", is_flag=True, help="For programs.")
+@AS_JSON
 def command(file: str | None, general: bool, base: Base, functions: tuple[str, ...], as_json: bool) -> None:
-    """Count the operations of one evaluation for the robot in FILE (URDF or MJCF, "-" reads standard input)."""
+    """Count the operations of one evaluation for the robot in FILE.
+
+    FILE is a URDF or MJCF file, "-" for standard input, or the name of a model that comes along.
+    """
     if general == (file is not None):
         raise click.UsageError("give either a FILE or --table")
     console = Console(highlight=False)

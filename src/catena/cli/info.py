@@ -14,7 +14,7 @@ from rich.table import Table
 from rich.text import Text
 
 from catena.cli import printable
-from catena.cli._files import read_document
+from catena.cli._files import BASE, MODEL, read_document
 from catena.load import Base, load_document
 from catena.model import describe
 from catena.model.views import JointView
@@ -31,19 +31,19 @@ _COLUMNS = {
 _PER_COORDINATE = ("lower", "upper", *_COLUMNS.values())
 
 
-@click.command(short_help="Show what a model is: tree, masses, joints, limits, warnings.")
-@click.argument("file")
-@click.option(
-    "--base",
-    type=click.Choice(["fixed", "floating"]),
-    default="fixed",
-    show_default=True,
-    help="Whether the root link stands still or moves freely.",
+@click.command(
+    short_help="Show what a model is: tree, masses, joints, limits, warnings.",
+    epilog="Example: catena info quadruped --base floating",
 )
+@click.argument("file", type=MODEL)
+@BASE
 @click.option("--json", "as_json", is_flag=True, help="Everything, for programs; no number is rounded.")
 @click.option("--lines", type=click.IntRange(min=0), default=60, show_default=True, help="Joints shown at most.")
 def command(file: str, base: Base, as_json: bool, lines: int) -> None:
-    """Show the robot in FILE, a URDF or MJCF file ("-" reads it from standard input)."""
+    """Show the robot in FILE.
+
+    FILE is a URDF or MJCF file, "-" for standard input, or the name of a model that comes along.
+    """
     robot = load_document(read_document(file), base)
     if as_json:
         click.echo(json.dumps(as_dictionary(robot), indent=2, allow_nan=False))
@@ -82,7 +82,7 @@ def _joint_table(robot: Robot, lines: int) -> Table:
         table.add_column(heading, justify="right", no_wrap=True)
     for row, joint in enumerate(joints):
         start, stop = joint.q_slice.start, joint.q_slice.stop
-        where = str(start) if stop == start + 1 else f"{start}:{stop}"
+        where = "–" if stop == start else str(start) if stop == start + 1 else f"{start}:{stop}"
         table.add_row(Text(printable(joint.name)), where, *(cells[row] for cells in columns.values()))
     if robot.tree.n > lines:
         table.add_row(f"… {robot.tree.n - lines:,} more")
@@ -92,6 +92,8 @@ def _joint_table(robot: Robot, lines: int) -> Table:
 def _number(value: Any) -> str:
     """One number, or one for all coordinates if they are equal; a dash where there is no limit."""
     values = np.atleast_1d(value)
+    if not values.size:  # a joint that mimics another has none
+        return "–"
     if not np.all(values == values[0]):
         return "…"
     return f"{values[0]:.4g}" if np.isfinite(values[0]) else "–"

@@ -21,6 +21,7 @@ from catena.fixman.rounding import rounding
 from catena.functions.catalogue import MASS_MATRIX_TIMES
 from catena.functions.function import Function, by_recipe
 from catena.functions.recipes import Ask
+from catena.model.mimic import refuse_followers
 from catena.model.singular import check_masses
 
 if TYPE_CHECKING:
@@ -65,6 +66,7 @@ def functions_for(robot: Robot) -> Form:
 
     There the error is estimated, with a :class:`~catena.PrecisionWarning` where it exceeds :data:`TRUSTED`.
     """
+    refuse_followers(robot.tree, "Fixman's partition")
     form = form_of(robot)
     return form if robot.tree.n < LONG else _checked(form)
 

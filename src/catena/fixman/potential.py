@@ -16,6 +16,7 @@ from catena.algorithms.determinant import LOG_DETERMINANT_GRADIENT
 from catena.arguments.arrays import Port, as_array, batch_shape
 from catena.fixman.joints_alone import joints_alone
 from catena.functions.store import Compiled
+from catena.model.mimic import refuse_followers
 from catena.model.singular import check_invertible
 
 if TYPE_CHECKING:
@@ -46,6 +47,7 @@ def fixman_potential(robot: Robot, q: npt.ArrayLike, kT: npt.ArrayLike = 1.0) ->
     :mod:`catena.fixman.joints_alone`. Rotors (armature) are part of M and not of G. U is known up to a constant, which
     depends on the units. For hard coordinates of your own choice see :meth:`catena.fixman.Partition.potential`. O(n).
     """
+    refuse_followers(robot.tree, "Fixman's potential")
     check_invertible(robot.tree)
     ports = Port("q", (robot.nq,)), Port("kT", ())
     given = [as_array(x, port, "fixman_potential") for x, port in zip((q, kT), ports, strict=True)]

@@ -22,7 +22,7 @@ from catena.algorithms.closed_chains import Closure
 from catena.algorithms.closures import Closed, Coupled, Held
 from catena.algorithms.forward_dynamics import FD3
 from catena.algorithms.innovations import FACTOR, INVERSE_ROOT, SOLVE
-from catena.functions.closure_recipes import INDEPENDENT, ClosureRecipes, Pair, Terms
+from catena.functions.closure_recipes import INDEPENDENT, ClosureRecipes, Pair, SparseContact, Terms
 from catena.functions.frames import place_of, transform_of
 from catena.functions.function import Function, by_recipe
 from catena.functions.recipes import Ask
@@ -37,18 +37,22 @@ RANK = 1e-10
 
 
 class Closures:
-    """The functions of a system with these constraints; `frame` finds a frame by its name, `joint` a joint's number."""
+    """The functions of a system with these constraints; `frame` finds a frame by its name, `joint` a joint's number.
+
+    `sparse` solves contact systems of many constraints.
+    """
 
     def __init__(
         self,
         constraints: Sequence[AnyConstraint],
         frame: Callable[[str], Frame],
         joint: Callable[[str], int],
+        sparse: SparseContact | None = None,
     ) -> None:
         self.constraints = tuple(constraints)
-        described = [_described(c, frame, joint) for c in constraints]
-        self.closures = [_closure(each) for each in described]
-        self._recipes = ClosureRecipes(described)
+        self.described = [_described(c, frame, joint) for c in constraints]
+        self.closures = [_closure(each) for each in self.described]
+        self._recipes = ClosureRecipes(self.described, sparse)
         self.rows = sum(c.holds for c in constraints)
         text = "\n".join(c.content() for c in constraints)
         self._digest = hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=12).hexdigest()
@@ -57,7 +61,10 @@ class Closures:
         self.jacobian = self._function("jacobian", {"q": "q"}, {"J": f"dense:{self.rows},nv"})
         self.rates = self._function("rates", {"q": "q", "v": "v"}, {"rates": f"dense:{self.rows}"})
         self.bias = self._function("bias", {"q": "q", "v": "v"}, {"bias": f"dense:{self.rows}"})
+        self.directions = self._function("directions", {"q": "q"}, {"Q": f"dense:{self.rows},12"})
         self.forces = self._function("forces", {"q": "q", "lam": k}, {"forces": m})
+        exerted = partial(closed_chains.torques, closures=self.closures)
+        self.torques = Function(f"torques/closed/{self._digest}", exerted, {"q": "q", "lam": k}, {"tau": "v"})
         self.white_jacobian = self._function("white_jacobian", {"q": "q"}, {"B": f"dense:nv,{self.rows}"})
         self._moved: dict[tuple[str, ...], Function] = {}
         pushed, answer = {"q": "q", "x": "v", "wanted": k}, {"a": "v", "forces": m}

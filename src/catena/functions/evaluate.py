@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from catena.errors import CatenaError, ShapeError, UnsupportedError
 from catena.functions.catalogue import function_named
+from catena.functions.coupled_recipes import served
 from catena.functions.function import kind
 from catena.functions.linkwise import evaluate as run
 from catena.scalars import Scalar, arctan2, sincos, sqrt
@@ -34,7 +35,7 @@ def evaluate(robot: Robot, function: str, *arrays: npt.ArrayLike, scalar: Callab
 
     Raises UnsupportedError for scalars without an order, a sine or a square root: complex numbers, fractions, decimals.
     """
-    chosen = function_named(function)
+    chosen = served(robot.tree, function_named(function))
     names = list(chosen.inputs)
     if not len(names) - len(chosen.optional) <= len(arrays) <= len(names):
         raise ShapeError(f"{function} takes {', '.join(names)}; {len(arrays)} arrays were given")

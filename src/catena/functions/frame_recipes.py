@@ -202,11 +202,12 @@ def _motions(T: Array, at: Array) -> Array:
 
 
 def _inverses(matrices: Array) -> Array:
-    """The inverses of symmetric matrices; NaN, and only there, where one is exactly singular."""
+    """The inverses of matrices; NaN, and only there, where one is exactly singular."""
     try:
         return np.linalg.inv(matrices)
     except np.linalg.LinAlgError:
-        good = np.linalg.matrix_rank(matrices, hermitian=True) == matrices.shape[-1]
+        with np.errstate(invalid="ignore"):
+            good = np.linalg.slogdet(matrices)[0] != 0.0  # elimination met no zero; what is not finite does no harm
         found = np.full_like(matrices, np.nan)
         found[good] = np.linalg.inv(matrices[good])
         return found

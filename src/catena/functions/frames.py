@@ -23,6 +23,7 @@ from catena.functions.frame_recipes import Carried
 from catena.functions.function import Function
 from catena.functions.recipes import Ask
 from catena.model.lowering.placement import snapped
+from catena.model.mimic import followers
 from catena.model.singular import check_invertible
 from catena.model.tree import Frame
 from catena.spatial import Mat3, Transform, Turn, Vec3
@@ -118,12 +119,14 @@ def _check_moving(robot: Robot, names: Sequence[str], invertible: bool = False) 
     """Refuse the base, and where Λ is wanted, frames that fewer joints move than they have directions."""
     check_invertible(robot.tree)
     moving: set[int] = set()
+    following = followers(robot.tree)
     for name in names:
         k = robot.frame(name).link
         if k < 0:
             raise SingularError(f"{name!r} belongs to the base, which does not move", link=name)
         while k >= 0:
-            moving.update(range(robot.tree.v_start[k], robot.tree.v_start[k + 1]))
+            leader = k if following is None or k not in following.rules else following.rules[k].leader
+            moving.update(range(robot.tree.v_start[leader], robot.tree.v_start[leader + 1]))
             k = int(robot.tree.parent[k])
     if invertible and len(moving) < 6 * len(names):
         raise SingularError(

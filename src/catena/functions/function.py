@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from catena.errors import CatenaError, UnsupportedError
@@ -78,8 +78,16 @@ for each degree of freedom. Besides these, "link:9" is nine numbers for each lin
 "robot:2,3" two rows of three, "dense:nv,nv" a whole matrix, and "parameters" all pieces of :data:`PARAMETERS` in one
 row."""
 
-PARAMETERS = {"inertial": "link:10", "armature": "v", "damping": "v", "friction": "v", "gravity": "robot:3"}
-"""What a vector of a robot's parameters is made of, in order: ten numbers of each link, three of each degree of freedom
+PARAMETERS = {
+    "inertial": "link:10",
+    "armature": "v",
+    "damping": "v",
+    "friction": "v",
+    "stiffness": "v",
+    "rest": "v",
+    "gravity": "robot:3",
+}
+"""What a vector of a robot's parameters is made of, in order: ten numbers of each link, five of each degree of freedom
 and gravity."""
 
 
@@ -87,8 +95,8 @@ def kind(name: str) -> Kind:
     """The kind of that name."""
     if name in KINDS:
         return KINDS[name]
-    if name == "parameters":
-        return Kind("packed", 1, (), list, pieces={piece: kind(k) for piece, k in PARAMETERS.items()})
+    if pieces := pieces_of(name):
+        return Kind("packed", 1, (), list, pieces={piece: kind(k) for piece, k in pieces.items()})
     word, _, size = name.partition(":")
     if word not in ("robot", "link"):
         raise CatenaError(
@@ -96,6 +104,11 @@ def kind(name: str) -> Kind:
         )
     shape = tuple(int(part) for part in size.split(",")) if size else ()
     return Kind(word, math.prod(shape), shape, list if size else lambda numbers: numbers[0])
+
+
+def pieces_of(name: str) -> Mapping[str, str]:
+    """The kinds of the pieces that an array of this kind is made of, by name; none of a plain one."""
+    return PARAMETERS if name == "parameters" else {}
 
 
 def is_dense(name: str) -> bool:
@@ -136,7 +149,8 @@ class Function:
     and come without leading dimensions; rolled kernels keep one copy of them. With `double`, a recipe asks for
     numbers in float64 whatever its own results are in.
     `steepness` is set where straight-line code grows with the cube of the length of a chain, and the larger the faster:
-    long before other functions, that is too much to compile.
+    long before other functions, that is too much to compile. With `in_pieces`, one sample of a long chain is
+    answered by :mod:`catena.functions.pieces`: forward dynamics.
     """
 
     name: str
@@ -152,6 +166,7 @@ class Function:
     recipe: Callable[..., Any] | None = None
     double: bool = False
     steepness: int = 0
+    in_pieces: bool = False
 
     @property
     def question(self) -> str:
@@ -166,6 +181,19 @@ class Function:
     def given(self, present: tuple[str, ...]) -> dict[str, str]:
         """The inputs of a call that leaves out the optional ones not in `present`."""
         return {name: k for name, k in self.inputs.items() if name not in self.optional or name in present}
+
+
+def with_last(function: Function, *names: str) -> Function:
+    """The same function with these of its inputs after all others."""
+    last = [name for name in names if name in function.inputs]
+    order = [*[name for name in function.inputs if name not in last], *last]
+
+    def algorithm(links: Any, *given: Any) -> Any:
+        known = dict(zip(order, given, strict=True))
+        return function.algorithm(links, *[known[name] for name in function.inputs])
+
+    inputs = {name: function.inputs[name] for name in order}
+    return replace(function, name=f"{function.name}/last:{','.join(last)}", algorithm=algorithm, inputs=inputs)
 
 
 @dataclass(frozen=True)

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from itertools import islice
 from typing import Any
 
 import numpy as np
 
 from catena.errors import SingularError
+from catena.functions.following import narrowed, narrowed_matrix, widened
 from catena.functions.function import Function, Kind, dense_shape, is_dense, kind
 from catena.model.lowering.exact import exact_constants, is_finer
 from catena.model.lowering.lowered import Lowered, lower
+from catena.model.mimic import followers, whole_tree
 from catena.model.tree import Tree
 from catena.scalars import Scalar
 from catena.sweeps import RealField, RealLinks
@@ -31,12 +34,12 @@ def evaluate(
     turned into nested lists, one entry for each output. Scalars with more digits than floats get the mechanism as it is
     given, lowered in their own arithmetic.
     """
-    constants = exact_constants(tree, scalar) if is_finer(scalar) else None
+    constants = exact_constants(whole_tree(tree), scalar) if is_finer(scalar) else None
     links = RealLinks(lowered_for(tree, function), scalar, constants)
     fields = {}
     for name, kind_name in function.given(tuple(values)).items():
         numbers = [scalar(x) for x in np.ravel(np.asarray(values[name], dtype=object)).tolist()]
-        fields[name] = _spread(links, kind(kind_name), numbers)
+        fields[name] = _spread(links, kind(kind_name), numbers, name)
     results = _run(function, links, fields)
     return {name: np.array(numbers, dtype=object).reshape(shape) for name, (numbers, shape) in results.items()}
 
@@ -48,7 +51,7 @@ def trace(lowered: Lowered, function: Function, present: tuple[str, ...] = ()) -
     for name, kind_name in function.given(present).items():
         k = kind(kind_name)
         sizes[name] = _length(k, links)
-        fields[name] = _spread(links, k, [graph.input(name, i) for i in range(sizes[name])])
+        fields[name] = _spread(links, k, [graph.input(name, i) for i in range(sizes[name])], name)
     results = _run(function, links, fields)
     return sizes, {name: numbers for name, (numbers, _) in results.items()}
 
@@ -56,10 +59,13 @@ def trace(lowered: Lowered, function: Function, present: tuple[str, ...] = ()) -
 def run_on(function: Function, links: RealLinks, values: Mapping[str, Sequence[Scalar]]) -> Outputs:
     """Run the algorithm on given links and inputs: the outputs by name, their scalars in one list, and their shapes."""
     given = function.given(tuple(values))
-    return _run(function, links, {name: _spread(links, kind(of), values[name]) for name, of in given.items()})
+    return _run(function, links, {name: _spread(links, kind(of), values[name], name) for name, of in given.items()})
 
 
 def _sizes(lowered: Lowered) -> tuple[int, int, int]:
+    found = lowered.followers
+    if found is not None:
+        return lowered.n, len(found.q_own), len(found.v_own)
     return lowered.n, int(lowered.q_start[-1]), int(lowered.v_start[-1])
 
 
@@ -80,15 +86,17 @@ def _length(k: Kind, links: RealLinks) -> int:
     return math.prod(k.full_shape(*_sizes(links.lowered)))
 
 
-def _spread(links: RealLinks, k: Kind, numbers: Sequence[Scalar]) -> Any:
+def _spread(links: RealLinks, k: Kind, numbers: Sequence[Scalar], name: str) -> Any:
     """One long vector of numbers as a field of objects, as one object for the whole robot, or as several of these."""
     if k.pieces:
         rest, pieces = iter(numbers), {}
-        for name, piece in k.pieces.items():
-            pieces[name] = _spread(links, piece, list(islice(rest, _length(piece, links))))
+        for part, piece in k.pieces.items():
+            pieces[part] = _spread(links, piece, list(islice(rest, _length(piece, links))), part)
         return pieces
     if k.per == "robot":
         return k.build(list(numbers))
+    if links.lowered.followers is not None and k.per in ("q", "v"):
+        numbers = widened(links.lowered.followers, k, numbers, name)
     field, at = RealField(), 0
     for link in links:
         count = k.count(link.joint_type.nq, link.joint_type.nv)
@@ -104,21 +112,35 @@ def _outputs(function: Function, links: RealLinks, result: Any) -> Outputs:
     for (name, kind_name), value in zip(function.outputs.items(), results, strict=True):
         if is_dense(kind_name):
             shape = dense_shape(kind_name, *_sizes(links.lowered))
-            outputs[name] = list(np.array(value, dtype=object).ravel()), shape
+            array = np.array(value, dtype=object)
+            if links.lowered.followers is not None:
+                array = narrowed_matrix(links.lowered.followers, kind_name, array)
+            outputs[name] = list(array.ravel()), shape
             continue
         k = kind(kind_name)
-        if k.per == "robot":
-            outputs[name] = k.take(value[links.base]), k.shape
-        else:
-            shape = k.full_shape(*_sizes(links.lowered))
-            outputs[name] = [x for link in links for x in k.take(value[link])], shape
+        outputs[name] = _taken(links, k, value, name), k.full_shape(*_sizes(links.lowered))
     return outputs
+
+
+def _taken(links: RealLinks, k: Kind, value: Any, name: str) -> list[Scalar]:
+    """A field, an object of the whole robot, or several of these, as one long list of scalars."""
+    if k.pieces:
+        return [x for part, piece in k.pieces.items() for x in _taken(links, piece, value[part], part)]
+    if k.per == "robot":
+        return k.take(value[links.base])
+    numbers = [x for link in links for x in k.take(value[link])]
+    if links.lowered.followers is not None and k.per in ("q", "v"):
+        return narrowed(links.lowered.followers, k, numbers, name)
+    return numbers
 
 
 def lowered_for(tree: Tree, function: Function) -> Lowered:
     """The mechanism lowered as far as the function allows, made once for a tree."""
     passes = function.regroup, function.choose, function.cut
-    return tree.once(
-        ("lowered", *passes),
-        lambda: lower(tree, regroup=function.regroup, choose=function.choose, cut=function.cut),
-    )
+
+    def made() -> Lowered:
+        lowered = lower(whole_tree(tree), regroup=function.regroup, choose=function.choose, cut=function.cut)
+        found = followers(tree)
+        return lowered if found is None else replace(lowered, followers=found)
+
+    return tree.once(("lowered", *passes), made)

@@ -28,6 +28,7 @@ from catena.arguments.wrenches import frames_of, wrenches
 from catena.errors import ShapeError, UnsupportedError
 from catena.functions.function import Function
 from catena.functions.store import Compiled
+from catena.functions.watch import Watch
 from catena.kernels.call.words import MAPPED, OWN, Given, Role
 from catena.later import reading_files
 
@@ -89,11 +90,14 @@ class Answering:
         return ""
 
 
-def question(answer: Function | Rule) -> Callable[[Method], Method]:
-    """Declare a method as a question that one function answers, or the one that a rule chooses."""
+def question(answer: Function | Rule, inverts: str = "") -> Callable[[Method], Method]:
+    """Declare a method as a question that one function answers, or the one that a rule chooses.
+
+    `inverts` names the matrix that it needs the inverse of, if any, such as "M"; see :class:`Watch`.
+    """
 
     def declared(method: Method) -> Method:
-        return cast(Method, Declared(method, answer).general)
+        return cast(Method, Declared(method, answer, inverts).general)
 
     return declared
 
@@ -109,6 +113,7 @@ class Answer(NamedTuple):
     kernel: Any
     sources: tuple[str | int, ...]
     wrapper: type | None
+    watch: Watch | None
 
     @property
     def own(self) -> list[int]:
@@ -119,8 +124,8 @@ class Answer(NamedTuple):
 class Declared:
     """A question: its parameters with their roles, and the way from a call to an answer that knows every case."""
 
-    def __init__(self, method: Callable[..., Any], answer: Function | Rule) -> None:
-        self.name, self._answer = method.__name__, answer
+    def __init__(self, method: Callable[..., Any], answer: Function | Rule, inverts: str = "") -> None:
+        self.name, self._answer, self._inverts = method.__name__, answer, inverts
         _, *parameters = inspect.signature(method).parameters.values()
         self.names = tuple(p.name for p in parameters)
         self.roles = tuple(_role(p) for p in parameters)
@@ -156,7 +161,11 @@ class Declared:
             hints = filter(None, (asked._hint(self.label(asked), x) for x in by_name.values()))
             raise ShapeError("; ".join((str(error), *hints))) from None
         out = by_name.get("out")
-        results = found.kernel.compute(given, found.signature.wanted(out, batch), batch, keep=out is not None)
+        wanted = found.signature.wanted(out, batch)
+        seen = [x.copy() if any(y is not None and np.may_share_memory(x, y) for y in wanted) else x for x in given]
+        results = found.kernel.compute(given, wanted, batch, keep=out is not None)
+        if found.watch is not None:
+            found.watch.look(seen, results, batch)
         results = found.signature.given_back(out, results)
         if len(results) == 1:
             return results[0]
@@ -209,7 +218,7 @@ class Declared:
     def _key(self, role: Role, value: Any, default: Any) -> Any:
         """What a value is for the choice of a procedure."""
         if role is Role.OPTION:
-            return value
+            return str.__str__(value) if isinstance(value, str) else value  # other classes of words may compare oddly
         if role is Role.OUT or (value is None and default is None):
             return Given.NOTHING
         if role is Role.WORD_OR_ARRAY and isinstance(value, str):
@@ -238,7 +247,8 @@ class Declared:
         sources = tuple(
             asked._own_names[n] if n in asked._own_names else next(arguments) for n in function.given(present)
         )
-        found = Answer(self._signature(asked, kernel, sources), kernel, sources, self.wrapper_of())
+        watch = Watch(asked._compiled, kernel, self._inverts) if self._inverts else None
+        found = Answer(self._signature(asked, kernel, sources), kernel, sources, self.wrapper_of(), watch)
         self._remember(asked, keys, values, mapped, found)
         return found
 
@@ -280,7 +290,8 @@ class Declared:
             for x in found.sources
         ]
         maker = type(asked)._make_own if found.own else None
-        made = procedure(found.kernel, sources, found.wrapper or tuple, maker, table)
+        watch = None if found.watch is None else found.watch.called
+        made = procedure(found.kernel, sources, found.wrapper or tuple, maker, table, watch)
         if made is not None:
             words = [list(v) if isinstance(v, list) else k for k, v in zip(keys, values, strict=True)]
             asked._compiled.remember(self.number, words, made, self._usual(values))

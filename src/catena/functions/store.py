@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
@@ -12,6 +13,7 @@ from catena.errors import UnsupportedError
 from catena.functions.composed import Composed
 from catena.functions.function import Function, Repeated, by_recipe
 from catena.kernels.call.books import Books
+from catena.model.mimic import Followers, followers, refuse_followers
 
 if TYPE_CHECKING:
     from catena.kernels.call.kernel import Kernel
@@ -28,6 +30,10 @@ the first stands for about ten seconds of compiling."""
 
 UNROLLABLE = 250
 """Straight-line code for more links than this would take too long to make."""
+
+
+LONG = 30_000
+"""From so many links on, one sample of a chain is cut in pieces, if the chain repeats itself."""
 
 
 class Compiled(Books):
@@ -60,9 +66,13 @@ class Compiled(Books):
         """The machine code of a function, compiled at most once: arrays in, arrays out, any leading dimensions.
 
         `kernel_shape` forces "unrolled" or "rolled" ones. This is the one place where the shape decides: a function
-        with a recipe for long chains is then answered by that.
+        with a recipe for long chains is then answered by that, and one sample of a long chain in pieces.
         """
+        if self.tree.mimic:
+            function = self._served(function)
         shape, dtype = chosen_shape(self.tree, function, kernel_shape), checked_dtype(function.question, dtype)
+        if kernel_shape is None and shape == "rolled" and self._worth_cutting(function, dtype):
+            shape = "in pieces"
         key = "kernel", function.name, present, dtype.name, shape
         return self.once(key, lambda: self._built(function, present, dtype, shape))
 
@@ -77,18 +87,61 @@ class Compiled(Books):
         from catena.kernels.build import repeated_kernel
 
         function = repeated.function
+        if self.tree.mimic:
+            function = self._served(function)
+            if chosen_shape(self.tree, function, kernel_shape) == "rolled":
+                refuse_followers(self.tree, f"{function.question} by loops over many links")
         shape, dtype = chosen_shape(self.tree, function, kernel_shape), checked_dtype(function.question, dtype)
         key = "repeated", repeated.name, present, dtype.name, shape
         return self.once(key, lambda: repeated_kernel(self.tree, repeated, present, dtype, shape))
 
+    def _served(self, function: Function) -> Function:
+        """What answers where joints follow others; refused, by joint, if nothing does."""
+        if followers(self.tree) is None:
+            return function
+        from catena.functions.coupled_recipes import served
+
+        return served(self.tree, function)
+
     def _built(self, function: Function, present: tuple[str, ...], dtype: np.dtype[Any], shape: str) -> Any:
         from catena.kernels.build import rolled_kernel, signature, unrolled_kernel
 
+        if shape == "in pieces":
+            from catena.functions.pieces import Chain, InPieces
+
+            return InPieces(Chain.of(self), self.kernel(function, present, dtype, "rolled"))
+        found = followers(self.tree)
+        if found is not None and shape == "rolled" and function.algorithm is not by_recipe:
+            function = self._by_whole_tree(found, function, present, dtype)
         if function.recipe is not None and (function.algorithm is by_recipe or shape == "rolled"):
             described = signature(self.tree, function, present, dtype)
             asked = np.dtype(np.float64) if function.double else dtype
             return Composed(function.recipe, described, self.tree, lambda f, given: self.kernel(f, given, asked, shape))
         return (unrolled_kernel if shape == "unrolled" else rolled_kernel)(self.tree, function, present, dtype)
+
+    def _by_whole_tree(
+        self, found: Followers, function: Function, present: tuple[str, ...], dtype: np.dtype[Any]
+    ) -> Function:
+        """The function of a tree in which joints follow others, by loops over all joints of the whole tree."""
+        from catena.functions.coupled import WORD, by_whole_tree
+
+        if WORD in function.name.split("/") and function.recipe is None:
+            refuse_followers(self.tree, f"{function.question} by loops over many links")
+        whole = found.whole.once("compiled", lambda: Compiled(found.whole))
+        kernel = whole.kernel(function, present, dtype, "rolled")
+        return replace(function, algorithm=by_recipe, recipe=by_whole_tree(found, function, present, kernel))
+
+    def _worth_cutting(self, function: Function, dtype: np.dtype[Any]) -> bool:
+        """Whether one sample is answered faster by a chain in pieces."""
+        if not function.in_pieces or self.tree.n < LONG or self.tree.mimic or dtype != np.float64:
+            return False
+        from catena.functions.pieces import Chain
+
+        try:
+            Chain.of(self)
+        except UnsupportedError:
+            return False
+        return True
 
 
 def check_kernel_shape(shape: str | None) -> None:

@@ -18,7 +18,7 @@ import numpy.typing as npt
 
 from catena.arguments.words import one_of
 from catena.errors import ModelError
-from catena.parameters.record import OF_JOINTS, Parameters
+from catena.parameters.record import LINEAR, Parameters
 
 if TYPE_CHECKING:
     from catena.robot import Robot
@@ -55,7 +55,7 @@ class BaseParameters:
         return tuple(self._name(row) for row in range(len(self)))
 
     def values(self, parameters: Parameters | npt.ArrayLike) -> Array:
-        """The numbers β, (..., r), of a record of parameters or of its vector (..., 10 links + 3 nv + 3)."""
+        """The numbers β, (..., r), of a record of parameters or of its vector (..., 10 links + 5 nv + 3)."""
         found: Array = np.asarray(parameters)[..., self.columns] @ self.matrix.T
         return found
 
@@ -114,11 +114,11 @@ def base_parameters(
 def chosen_columns(robot: Robot, joints: Sequence[str] | None) -> Array:
     """The places in the vector of parameters, and in the regressor, of the parameters that are looked at."""
     if joints is None:
-        wanted = [name for name in OF_JOINTS if getattr(robot, name).any()]
+        wanted = [name for name in LINEAR if getattr(robot, name).any()]
     else:
-        wanted = [one_of("joints", name, OF_JOINTS) for name in ([joints] if isinstance(joints, str) else joints)]
+        wanted = [one_of("joints", name, LINEAR) for name in ([joints] if isinstance(joints, str) else joints)]
     places = [np.arange(10 * robot.tree.n)]
-    for number, name in enumerate(OF_JOINTS):
+    for number, name in enumerate(LINEAR):
         if name in wanted:
             places.append(10 * robot.tree.n + number * robot.nv + np.arange(robot.nv))
     return np.concatenate(places)

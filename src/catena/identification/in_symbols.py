@@ -49,7 +49,7 @@ def symbolic_base_parameters(robot: Robot) -> SymbolicBaseParameters:
 
     Every length of the robot that is not zero becomes a letter, and gravity; so the combinations hold for all robots
     with the same right angles and zeros. Joints have one coordinate each, and axes are parallel or at right angles.
-    Needs SymPy, the extra `catena[symbolic]`. Made for arms of up to four links.
+    Needs SymPy, the extra `catena-dynamics[symbolic]`. Made for arms of up to four links.
 
     Raises:
         UnsupportedError: for other joints or angles, or more links; `base_parameters` gives numbers for any robot.

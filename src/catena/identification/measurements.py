@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from catena.errors import ShapeError
 from catena.identification.base import BaseParameters
+from catena.parameters.record import LINEAR
 
 if TYPE_CHECKING:
     from catena.robot import Robot
@@ -63,7 +64,7 @@ class Triangles:
     @classmethod
     def of(cls, robot: Robot, base: BaseParameters, q: Array, v: Array, a: Array, tau: Array | None) -> Triangles:
         """Of measurements; parameters that are not looked for are taken from the robot. Cost: O(samples r²)."""
-        known = robot.parameters().vector[:-3].copy()
+        known = robot.parameters().vector[: 10 * robot.tree.n + len(LINEAR) * robot.nv].copy()
         known[base.columns] = 0.0
         width, r = len(known), len(base)
         step = max(r + 1, _PIECE // (robot.nv * width))

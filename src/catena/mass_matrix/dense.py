@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from catena.errors import SingularError, SingularWarning, warn
 from catena.functions.catalogue import MASS_MATRIX
 from catena.functions.function import Function, by_recipe
 from catena.functions.recipes import Ask
 from catena.mass_matrix.formulation import Formulation
 from catena.mass_matrix.innovations import INNOVATIONS
-from catena.model.topology import listed
 
 Array = npt.NDArray[Any]
 
@@ -23,33 +22,22 @@ _FACTORED = {"A": _MATRIX, "A_inv": _MATRIX}
 
 
 def _cholesky(ask: Ask, q: Array) -> tuple[Array, Array]:
-    """The upper triangular A with A Aᵀ = M, and its inverse; NaN for samples of a batch that have none."""
+    """The upper triangular A with A Aᵀ = M, and its inverse; NaN for samples that have none."""
     matrix = ask(MASS_MATRIX, q)[..., ::-1, ::-1]
     try:
         lower = np.linalg.cholesky(matrix)
-    except np.linalg.LinAlgError as error:
-        if matrix.ndim == 2:
-            raise SingularError(f"the mass matrix is not positive definite to working accuracy: {error}") from error
+    except np.linalg.LinAlgError:
         lower = _one_by_one(matrix)
     return lower[..., ::-1, ::-1], np.linalg.inv(lower)[..., ::-1, ::-1]
 
 
 def _one_by_one(matrices: Array) -> Array:
-    """The factors of those that have one, and a warning that names the others."""
+    """The factors of those that are positive definite, NaN for the others."""
     factors = np.full_like(matrices, np.nan)
-    singular = [i for i in np.ndindex(matrices.shape[:-2]) if not _factored(matrices[i], factors[i])]
-    samples = listed(i[0] if len(i) == 1 else i for i in singular)
-    warn(f"the mass matrix is singular, and answers are NaN, for samples {samples}", SingularWarning)
+    for i in np.ndindex(matrices.shape[:-2]):
+        with suppress(np.linalg.LinAlgError):
+            factors[i] = np.linalg.cholesky(matrices[i])
     return factors
-
-
-def _factored(matrix: Array, factor: Array) -> bool:
-    """Write Cholesky's factor of one matrix; whether there is one."""
-    try:
-        factor[...] = np.linalg.cholesky(matrix)
-    except np.linalg.LinAlgError:
-        return False
-    return True
 
 
 def _product(matrix: Array, x: Array) -> Array:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from catena.algorithms import parameters
 from catena.arguments.words import METHOD_HINTS, one_of
 from catena.functions.function import Function
+from catena.model.mimic import followers, refuse_followers
 
 if TYPE_CHECKING:
     from catena.robot import Robot
@@ -48,6 +49,10 @@ class Formulation:
 def _innovations(robot: Robot) -> Formulation:
     from catena.mass_matrix.innovations import INNOVATIONS
 
+    if followers(robot.tree) is not None:
+        from catena.mass_matrix.coupled import COUPLED
+
+        return COUPLED
     return INNOVATIONS
 
 
@@ -66,6 +71,10 @@ def _fixman(robot: Robot) -> Formulation:
 def _dense(robot: Robot) -> Formulation:
     from catena.mass_matrix.dense import DENSE
 
+    if followers(robot.tree) is not None:
+        from catena.mass_matrix.coupled import COUPLED_DENSE
+
+        return COUPLED_DENSE
     return DENSE
 
 
@@ -77,10 +86,16 @@ METHODS: dict[str, Callable[[Robot], Formulation]] = {
 }
 """The formulations by name."""
 
+FOLLOWED = ("innovations", "dense")
+"""Those that serve robots in which joints follow others."""
+
 
 def formulation(robot: Robot, name: str) -> Formulation:
     """The formulation of that name, for a robot."""
-    return METHODS[one_of("mass matrix method", name, METHODS, METHOD_HINTS)](robot)
+    chosen = METHODS[one_of("mass matrix method", name, METHODS, METHOD_HINTS)]
+    if name not in FOLLOWED:
+        refuse_followers(robot.tree, f"mass_matrix by method={name!r}")
+    return chosen(robot)
 
 
 def with_parameters(found: Formulation) -> Formulation:

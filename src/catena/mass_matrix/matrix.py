@@ -87,7 +87,7 @@ class MassMatrix(Answering, NotAnArray):
         adopts = parameters is not None
         try:
             common = robot._compiled.parts[method, dtype, kernel, adopts]
-        except (KeyError, TypeError):
+        except Exception:  # not known yet, or whatever an object's own hash raises
             common = prepared(robot, method, dtype, kernel, adopts)
         array: Any
         if type(q) is np.ndarray and q.dtype is common.dtype:
@@ -149,29 +149,29 @@ class MassMatrix(Answering, NotAnArray):
     def times(self, x: npt.ArrayLike, *, out: Array | None = None) -> Array:
         """The product M x for vectors x, (..., nv): (..., nv). O(n)."""
 
-    @question(_action("solve"))
+    @question(_action("solve"), inverts="M")
     def solve(self, b: npt.ArrayLike, *, out: Array | None = None) -> Array:
         """The solution M⁻¹ b for vectors b, (..., nv): (..., nv). O(n), and less from the second call on.
 
         Where `numpy.linalg.solve` has right-hand sides in columns, transpose: M⁻¹ Jᵀ is `M.solve(J).T`.
         """
 
-    @question(_action("logdet"))
+    @question(_action("logdet"), inverts="M")
     def logdet(self, *, out: Array | None = None) -> Any:
         """The logarithm of the determinant, log det M, (...,). O(n)."""
 
-    @question(_action("logdet_gradient"))
+    @question(_action("logdet_gradient"), inverts="M")
     def logdet_gradient(self, *, out: Array | None = None) -> Array:
         """The derivatives of log det M along each joint velocity, (..., nv). O(n)."""
 
-    @question(_action("sqrt_times"))
+    @question(_action("sqrt_times"), inverts="M")
     def sqrt_times(self, z: npt.ArrayLike, *, out: Array | None = None) -> Array:
         """The product A z with a square root A of M, A Aᵀ = M, for vectors z, (..., nv). O(n).
 
         With z white noise of variance kT it is a momentum of the canonical ensemble.
         """
 
-    @question(_action("inv_sqrt_times"))
+    @question(_action("inv_sqrt_times"), inverts="M")
     def inv_sqrt_times(self, z: npt.ArrayLike, *, out: Array | None = None) -> Array:
         """The product A z with a square root A of M⁻¹, A Aᵀ = M⁻¹, for vectors z, (..., nv). O(n).
 
@@ -186,7 +186,7 @@ class MassMatrix(Answering, NotAnArray):
     def diagonal(self, *, out: Array | None = None) -> Array:
         """The diagonal of M, (..., nv). O(n)."""
 
-    @question(_action("inv_diagonal"))
+    @question(_action("inv_diagonal"), inverts="M")
     def inv_diagonal(self, *, out: Array | None = None) -> Array:
         """The diagonal of M⁻¹, (..., nv). O(n)."""
 
@@ -194,11 +194,11 @@ class MassMatrix(Answering, NotAnArray):
     def dense(self, *, out: Array | None = None) -> Array:
         """M as an array, (..., nv, nv). O(n²) time and memory."""
 
-    @question(_action("inv"))
+    @question(_action("inv"), inverts="M")
     def inv(self, *, out: Array | None = None) -> Array:
         """M⁻¹ as an array, (..., nv, nv). O(n²) time and memory; `solve` needs neither."""
 
-    @question(_action("factor"))
+    @question(_action("factor"), inverts="the mass matrix")
     def _factor(self) -> tuple[Array, Array]:
         """The two arrays that the formulation keeps."""
 
@@ -209,7 +209,8 @@ class MassMatrix(Answering, NotAnArray):
         """
         if self._compiled.formulation.U_times is None:
             raise UnsupportedError(
-                f"method={self.method!r} keeps a Cholesky factor; use 'innovations' or 'udu' for U and D"
+                f"method={self.method!r} keeps a Cholesky factor; use 'innovations' or 'udu' for U and D, with mimic "
+                "joints independent"
             )
         if self._own[1] is None:
             self._make_own()

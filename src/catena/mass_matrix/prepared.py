@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -51,6 +52,7 @@ def prepared(robot: Robot, method: Any, dtype: Any, kernel_shape: Any, adopts: b
     With `adopts`, the mass matrix has parameters of its own in place of the model's.
     """
     found = checked_dtype("mass_matrix", dtype)
+    method, kernel_shape = (str.__str__(word) if isinstance(word, str) else word for word in (method, kernel_shape))
     check_kernel_shape(kernel_shape)
     with reading_files("mass_matrix"):
         if adopts:
@@ -62,5 +64,6 @@ def prepared(robot: Robot, method: Any, dtype: Any, kernel_shape: Any, adopts: b
         ("mass_matrix", method, found, kernel_shape, adopts),
         lambda: Prepared(compiled, chosen, method, found, kernel_shape),
     )
-    compiled.parts[method, dtype, kernel_shape, adopts] = made
+    with suppress(Exception):  # whatever an object's own hash raises
+        compiled.parts[method, dtype, kernel_shape, adopts] = made
     return made

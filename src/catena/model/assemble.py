@@ -14,6 +14,7 @@ from catena.model import checks
 from catena.model.axes import axis_frame, two_axis_frame, unit
 from catena.model.joints import BY_NAME
 from catena.model.merge import Bodies, merged, steiner
+from catena.model.mimic import eliminated
 from catena.model.parts import JointPart, LinkPart, Mimic, Parts
 from catena.model.singular import check_leaves
 from catena.model.topology import arrange, listed
@@ -36,6 +37,7 @@ def assemble(
     gravity: npt.ArrayLike = (0.0, 0.0, -9.81),
     warnings: Iterable[str] = (),
     strict: bool = True,
+    mimic: str = "independent",
 ) -> Tree:
     """Checks the parts and makes the Tree of which they are the links and joints; `Robot(tree)` is the caller's step.
 
@@ -47,6 +49,8 @@ def assemble(
     instead of errors: a moving leaf that nothing holds back (no mass, no inertia about its axis, no armature), so that
     the mass matrix has no inverse; and an inertia that is not positive semidefinite about the centre of mass but is so
     about the link's origin, or whose link is fixed to another that makes up for it.
+
+    With `mimic="eliminated"`, joints that mimic others have no coordinates of their own.
 
     Raises ModelError or a child of it for anything else wrong. Cost: O(n).
     """
@@ -65,7 +69,7 @@ def assemble(
     _check_bodies(bodies, links)
     moving = joints.select(bodies.joint)
     axes = _joint_rotations(moving)
-    names, mimic = links.column("name"), _mimic(moving, notes)
+    names, rules = links.column("name"), _mimic(moving, notes)
     tree = Tree(
         name=name,
         parent=bodies.parent,
@@ -83,11 +87,13 @@ def assemble(
         base_com=bodies.com[0],
         base_inertia=bodies.inertia[0],
         frames={names[i]: frame for i, frame in bodies.frames.items()},
-        mimic=mimic,
+        mimic=rules,
         meshes={name: tuple(given) for name, given in zip(names, links.column("meshes"), strict=True) if given},
         **_coordinates(moving),
     )
-    notes.extend(check_leaves(tree, strict))
+    if mimic == "eliminated":
+        tree = eliminated(tree)
+    notes.extend((*tree.warnings, *check_leaves(tree, strict)))
     return replace(tree, warnings=tuple(notes))
 
 

@@ -34,7 +34,8 @@ class Configurations:
         self.groups = [self._group(joint_type) for joint_type in joint_types]
 
     def _group(self, joint_type: type[JointType]) -> Group:
-        members = np.flatnonzero(self.tree.joint_type == joint_type.code)
+        own = np.diff(self.tree.q_start) > 0  # joints that mimic others have no coordinates
+        members = np.flatnonzero((self.tree.joint_type == joint_type.code) & own)
         q = self.tree.q_start[members][:, None] + np.arange(joint_type.nq)
         v = self.tree.v_start[members][:, None] + np.arange(joint_type.nv)
         return Group(joint_type, q, v)

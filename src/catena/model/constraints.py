@@ -322,8 +322,9 @@ class Coupling:
         self.offset = checked_number(f"the offset of {self.name!r}", offset)
         self.terms = {str(joint): self._coefficients(joint, ratio) for joint, ratio in joints.items()}
 
-    def _coefficients(self, joint: str, ratio: float | Sequence[float]) -> tuple[float, ...]:
-        given = [ratio] if np.ndim(ratio) == 0 else list(ratio)  # type: ignore[arg-type]
+    def _coefficients(self, joint: str, ratio: Any) -> tuple[float, ...]:
+        several = isinstance(ratio, Sequence) or (isinstance(ratio, np.ndarray) and ratio.ndim > 0)
+        given = list(ratio) if several else [ratio]
         found = tuple(checked_number(f"the ratio of {joint!r} in {self.name!r}", x) for x in given)
         if not any(found):
             raise ModelError(f"the ratio of {joint!r} in {self.name!r}: expected one that is not zero, found {ratio!r}")

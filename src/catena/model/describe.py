@@ -58,7 +58,8 @@ def _joint(tree: Tree, i: int) -> str:
     limits = ""
     if joint.type not in ("spherical", "free") and np.isfinite([joint.lower, joint.upper]).any():
         limits = f" [{_number(joint.lower)}, {_number(joint.upper)}]"
-    return f"{joint.name}: {joint.type}{axis}{limits} → {joint.child}, {float(tree.mass[i]):.4g} kg"
+    follows = f", mimics {tree.mimic[joint.name].master}" if joint.v_slice.start == joint.v_slice.stop else ""
+    return f"{joint.name}: {joint.type}{axis}{limits}{follows} → {joint.child}, {float(tree.mass[i]):.4g} kg"
 
 
 def _axis(axis: npt.NDArray[Any]) -> str:

@@ -15,6 +15,7 @@ from catena.model import checks
 from catena.model.assemble import checked_gravity, starts
 from catena.model.joints import JOINT_TYPES, Screw
 from catena.model.merge import Bodies, Pose, compose, merged
+from catena.model.mimic import followers
 from catena.model.parts import JointPart
 from catena.model.topology import Topology, listed
 from catena.model.tree import Frame, Tree
@@ -73,6 +74,7 @@ def subtree(tree: Tree, link: int) -> Tree:
 
 def locked(tree: Tree, positions: Mapping[int, npt.ArrayLike]) -> Tree:
     """The tree with the joints `positions` frozen there and their links merged, as if they had been fixed joints."""
+    positions = _with_followers(tree, positions)
     turn, shift = np.array(tree.placement_rotation), np.array(tree.placement_position)
     fixed = np.zeros(tree.n, dtype=bool)
     for i, q in positions.items():
@@ -103,6 +105,19 @@ def locked(tree: Tree, positions: Mapping[int, npt.ArrayLike]) -> Tree:
         base_inertia=bodies.inertia[0],
         frames=_frames_after(tree, bodies),
     )
+
+
+def _with_followers(tree: Tree, positions: Mapping[int, npt.ArrayLike]) -> dict[int, Any]:
+    """The positions with those of joints that mimic the ones given, which cannot be locked by themselves."""
+    found, places = followers(tree), dict(positions)
+    for joint, follows in ({} if found is None else found.rules).items():
+        if joint in positions:
+            name, leader = tree.joint_names[joint], tree.joint_names[follows.leader]
+            raise ModelError(f"joint {name!r} mimics {leader!r} and cannot be locked; lock {leader!r}", joint=name)
+        if follows.leader in positions:
+            _joint_pose(tree, follows.leader, positions[follows.leader])  # refuses what is no coordinate
+            places[joint] = follows.ratio * float(np.ravel(positions[follows.leader])[0]) + follows.offset
+    return places
 
 
 def attached(tree: Tree, other: Tree, at: Frame, prefix: str) -> Tree:

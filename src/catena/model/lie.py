@@ -56,7 +56,7 @@ def rotation_from(rotation: npt.ArrayLike) -> Any:
         numbers = np.array(rotation, dtype=float)
     except (TypeError, ValueError):
         return rotation
-    if numbers.shape == (3,):
+    if numbers.shape == (3,) and np.isfinite(numbers).all():
         roll, pitch, yaw = numbers
         return turn_about("z", yaw) @ turn_about("y", pitch) @ turn_about("x", roll)
     if numbers.shape == (4,):

@@ -6,6 +6,7 @@ elsewhere, when what hangs on the link gives way too, as behind a free joint, or
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ import numpy.typing as npt
 from catena.errors import SingularError
 from catena.model.giving import giving_way
 from catena.model.joints import JOINT_TYPES, Prismatic
+from catena.model.mimic import Followers, followers
 from catena.model.topology import listed
 from catena.model.tree import Tree
 from catena.spatial import Dofs
@@ -67,6 +69,7 @@ def _is_slider(tree: Tree, link: int) -> bool:
 
 def check_invertible(tree: Tree) -> None:
     """SingularError, with the names of a joint and its link, if M(q) is singular at every configuration q."""
+    tree = _judged(tree)
     check_leaves(tree)
     unheld = tree.once("unheld", lambda: unheld_inside(tree))
     if unheld:
@@ -83,6 +86,7 @@ def check_invertible(tree: Tree) -> None:
 
 def check_leaves(tree: Tree, strict: bool = True) -> list[str]:
     """SingularError for the first unheld leaf; with `strict=False` a warning that names them instead."""
+    tree = _judged(tree)
     loose = unheld_leaves(tree)
     if not loose:
         return []
@@ -97,6 +101,25 @@ def check_leaves(tree: Tree, strict: bool = True) -> list[str]:
             joint=joint,
         )
     return [f"massless leaves make the mass matrix singular, so forward dynamics will fail: {listed(names)}; {advice}"]
+
+
+def _judged(tree: Tree) -> Tree:
+    """The tree itself or, where joints follow others, the whole tree, in which one that is held holds its group."""
+    found = followers(tree)
+    return tree if found is None else tree.once("judged", lambda: _resisted(found))
+
+
+def _resisted(found: Followers) -> Tree:
+    """The whole tree with rotors on all joints of a group of which one, if only it moves, is held by itself."""
+    whole, armature = found.whole, np.array(found.whole.armature)
+    loose = {*unheld_leaves(whole), *unheld_inside(whole)}
+    groups: dict[int, list[int]] = {}
+    for joint, follows in found.rules.items():
+        groups.setdefault(follows.leader, [follows.leader]).extend([joint] if follows.ratio else [])
+    still = [joint for joint, follows in found.rules.items() if not follows.ratio]
+    held = [joint for group in groups.values() if not loose.issuperset(group) for joint in group]
+    armature[whole.v_start[[*held, *still]]] = 1.0
+    return replace(whole, armature=armature)
 
 
 def unheld_leaves(tree: Tree) -> list[int]:

@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from catena.errors import ModelError
 from catena.model.joints import BY_NAME, JOINT_TYPES
+from catena.model.mimic import followers
 from catena.model.tree import Frame, Tree, without_repetitions
 
 Array = npt.NDArray[Any]
@@ -132,11 +133,21 @@ def _check_integers(tree: Tree) -> None:
     types = without_repetitions(tree.joint_type)
     known = (types >= 0) & (types < len(JOINT_TYPES)) & (types != BY_NAME["fixed"].code)
     _require(tree, "joint_type", f"codes from 0 to {len(JOINT_TYPES) - 1} of joints that move", known, types)
+    following = _following(tree)
     for field, size in (("q_start", _NQ), ("v_start", _NV)):
         start = getattr(tree, field)
         _require(tree, field, "to begin with 0", start[:1] == 0, start[:1])
-        fits = np.diff(start) == size[tree.joint_type]
+        fits = (np.diff(start) == size[tree.joint_type]) | following
         _require(tree, field, "steps as large as the joint types have coordinates", fits, np.diff(start))
+
+
+def _following(tree: Tree) -> Array:
+    """Which joints may do without coordinates, because they mimic others and have none."""
+    following = np.zeros(tree.n, dtype=bool)
+    if isinstance(tree.mimic, Mapping) and len(tree.mimic):
+        mimic = np.array([name in tree.mimic for name in tree.joint_names], dtype=bool)
+        following = mimic & (np.diff(tree.q_start) == 0) & (np.diff(tree.v_start) == 0) & (_NV[tree.joint_type] == 1)
+    return following
 
 
 def _check_rest(tree: Tree) -> None:
@@ -155,6 +166,7 @@ def _check_rest(tree: Tree) -> None:
     for field in ("frames", "mimic", "meshes"):
         if not isinstance(getattr(tree, field), Mapping):
             raise _fault(tree, field, "a mapping", f"a {type(getattr(tree, field)).__name__}")
+    followers(tree)  # names those whose leaders are missing
     for name, frame in tree.frames.items():
         _check_frame(tree, name, frame)
 

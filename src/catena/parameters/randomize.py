@@ -9,7 +9,7 @@ import numpy as np
 
 from catena.errors import CatenaError, ModelError
 from catena.parameters import inertial as bodies
-from catena.parameters.record import Parameters
+from catena.parameters.record import LINEAR, Parameters
 
 if TYPE_CHECKING:
     from catena.robot import Robot
@@ -25,8 +25,8 @@ def randomize(
 
     Each link is stretched and sheared in its three directions, moved and made heavier or lighter at random, with a
     standard deviation of `spread` in the logarithm of its mass, of its extents, and in its place beside its radius of
-    gyration. Armature, damping and friction are multiplied by e to the power of random numbers with that standard
-    deviation. Gravity stays.
+    gyration. Armature, damping, friction and stiffness are multiplied by e to the power of random numbers with that
+    standard deviation. Rest positions and gravity stay.
 
     Args:
         robot: the robot in the middle.
@@ -54,6 +54,6 @@ def randomize(
 
     theta = draw(robot.tree.n, 10)
     theta[..., 0] /= 2  # a mass goes with the square of the factor
-    factors = {name: np.exp(draw(robot.nv)) for name in ("armature", "damping", "friction")}
+    factors = {name: np.exp(draw(robot.nv)) for name in (*LINEAR, "stiffness")}
     changed = {name: getattr(own, name) * factor for name, factor in factors.items()}
     return own.replace(inertial=bodies.deformed(own.inertial, theta), **changed, check=False)

@@ -17,20 +17,24 @@ from catena.parameters import inertial as bodies
 
 Array = npt.NDArray[Any]
 
-OF_JOINTS = ("armature", "damping", "friction")
+LINEAR = ("armature", "damping", "friction")
+"""What torques are linear in, beside inertial parameters, and the regressor has columns for."""
+
+OF_JOINTS = (*LINEAR, "stiffness", "rest")
 """What joints have one of for each degree of freedom."""
 
 
 @dataclass(frozen=True, eq=False)
 class Parameters:
-    """Inertial parameters, armature, damping, friction and gravity of a robot, or of a batch of robots.
+    """Inertial parameters, armature, damping, friction, springs and gravity of a robot, or of a batch of robots.
 
         P = robot.parameters()
         heavier = P.replace(inertial=1.1 * P.inertial)
         robot.forward_dynamics(q, v, tau, parameters=heavier)
 
-    `vector` holds all of them, (..., 10 links + 3 nv + 3), in this order: `inertial` (..., links, 10), then `armature`,
-    `damping` and `friction`, (..., nv) each, then `gravity` (..., 3); these are views of it. The ten numbers of a link
+    `vector` holds all of them, (..., 10 links + 5 nv + 3), in this order: `inertial` (..., links, 10), then `armature`,
+    `damping`, `friction`, `stiffness` and `rest`, (..., nv) each, then `gravity` (..., 3); these are views of it. The
+    ten numbers of a link
     are m, m c (3), Ixx, Ixy, Iyy, Ixz, Iyz, Izz about the origin of its frame, in kg, kg m and kg m². All arrays are
     read-only; `replace` makes another record. Records are checked when they are made: a body that no spread of mass
     has, or a joint that gains energy, is refused by name. A plain array given as `parameters=` is taken as it is.
@@ -48,7 +52,7 @@ class Parameters:
 
     @classmethod
     def made(cls, tree: Tree, vector: npt.ArrayLike, check: bool = True) -> Parameters:
-        """A record of a vector (..., 10 links + 3 nv + 3), checked unless told otherwise; the array is copied."""
+        """A record of a vector (..., 10 links + 5 nv + 3), checked unless told otherwise; the array is copied."""
         array, size = _floats("parameters", vector), _size(tree)
         if array.shape[-1:] != (size,):
             raise ShapeError(
@@ -86,6 +90,16 @@ class Parameters:
         return self._piece("friction")
 
     @property
+    def stiffness(self) -> Array:
+        """Stiffness of the joints' springs, (..., nv), N m/rad or N/m."""
+        return self._piece("stiffness")
+
+    @property
+    def rest(self) -> Array:
+        """Where the springs are slack, (..., nv), rad or m from zero."""
+        return self._piece("rest")
+
+    @property
     def gravity(self) -> Array:
         """The acceleration of gravity in the base's frame, (..., 3), m/s²."""
         return self._piece("gravity")
@@ -111,6 +125,8 @@ class Parameters:
         armature: npt.ArrayLike | None = None,
         damping: npt.ArrayLike | None = None,
         friction: npt.ArrayLike | None = None,
+        stiffness: npt.ArrayLike | None = None,
+        rest: npt.ArrayLike | None = None,
         gravity: npt.ArrayLike | None = None,
         check: bool = True,
     ) -> Parameters:
@@ -124,6 +140,8 @@ class Parameters:
             "armature": armature,
             "damping": damping,
             "friction": friction,
+            "stiffness": stiffness,
+            "rest": rest,
             "gravity": gravity,
         }
         parts: dict[str, Array] = {}
@@ -159,12 +177,12 @@ class Parameters:
             raise ModelError(f"gravity: expected finite numbers, found {self.gravity[~np.isfinite(self.gravity)][0]}")
 
     def _check_joints(self, name: str) -> None:
-        values = self._piece(name)
-        for index in np.argwhere(~((values >= 0) & np.isfinite(values)))[:1].tolist():
+        values, expected = self._piece(name), "a finite number" if name == "rest" else "zero or more"
+        for index in np.argwhere(~(((values >= 0) | (name == "rest")) & np.isfinite(values)))[:1].tolist():
             *sample, dof = index
             joint = self.tree.joint_names[int(np.searchsorted(self.tree.v_start, dof, side="right")) - 1]
             raise ModelError(
-                f"joint {joint!r}{_of(sample)}: expected {name} of zero or more, found {values[tuple(index)]:g}; "
+                f"joint {joint!r}{_of(sample)}: expected {name} of {expected}, found {values[tuple(index)]:g}; "
                 f"{_OR_NOT}",
                 joint=joint,
             )

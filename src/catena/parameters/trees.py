@@ -1,4 +1,4 @@
-"""New trees from old ones, with other numbers: parameters, joint losses, rotors, limits."""
+"""New trees from old ones, with other numbers: parameters, joint losses, rotors, springs, limits."""
 
 from __future__ import annotations
 
@@ -74,6 +74,13 @@ def _spread(robot: Robot, name: str, value: Any, known: Array, part: str) -> Arr
     result: Array = known.copy()
     for joint, numbers in value.items():
         place = getattr(robot.joint(joint), part)
+        if place.start == place.stop:
+            own = robot.joint(joint).name
+            raise ModelError(
+                f"{name} of joint {own!r}: it mimics {robot.tree.mimic[own].master!r} and has none of its own; give "
+                "that one what both have",
+                joint=own,
+            )
         result[place] = _numbers(f"{name} of joint {robot.joint(joint).name!r}", numbers, result[place].shape)
     return result
 
@@ -89,9 +96,11 @@ def _numbers(name: str, value: Any, shape: tuple[int, ...]) -> Array:
 
 
 def _check(tree: Tree, name: str, numbers: Array) -> None:
-    for i in np.flatnonzero(~((numbers >= 0) & (np.isfinite(numbers) | (name.endswith("limit"))))).tolist():
+    expected = "a finite number" if name == "rest" else "zero or more"
+    right = ((numbers >= 0) | (name == "rest")) & (np.isfinite(numbers) | name.endswith("limit"))
+    for i in np.flatnonzero(~right).tolist():
         joint = _owner(tree.joint_names, tree.v_start, i)
-        raise ModelError(f"joint {joint!r}: expected {name} of zero or more, found {numbers[i]:g}", joint=joint)
+        raise ModelError(f"joint {joint!r}: expected {name} of {expected}, found {numbers[i]:g}", joint=joint)
 
 
 def _owner(names: Any, start: Array, i: int) -> str:

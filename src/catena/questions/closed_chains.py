@@ -62,7 +62,7 @@ class ClosedChains(Answering):
 
     closures: Closures
 
-    @question(_forward_dynamics)
+    @question(_forward_dynamics, inverts="M")
     def forward_dynamics(
         self,
         q: npt.ArrayLike,
@@ -101,7 +101,7 @@ class ClosedChains(Answering):
             SingularError: if a link without inertia makes every mass matrix of the open trees singular.
         """
 
-    @question(_response)
+    @question(_response, inverts="M")
     def constrained_response(
         self,
         q: npt.ArrayLike,

@@ -21,6 +21,9 @@ Array = npt.NDArray[Any]
 RANK = 1e-9
 """Singular values of the constraints' Jacobian below this, relative to the largest, count as zero."""
 
+MOST_ROWS = 300
+"""With more directions than this, singular values take too long to be looked at on the way."""
+
 _FLOOR = 1e-14
 """The least damping, relative to the mean square of the Jacobian's rows: redundant rows need some."""
 
@@ -99,15 +102,27 @@ class Closing(ClosedChains):
             for part, unit in ((residual[:, start:middle], "rad"), (residual[:, middle:end], "m")):
                 worst.append(_Off(float(np.linalg.norm(part, axis=1).max(initial=0.0)), c.name, unit))
         size, name, unit = max(worst)
+        conflict = self._in_conflict(q.reshape(-1, q.shape[-1])[failed], name)
         samples = f"{int(failed.sum())} of {len(failed)} samples" if len(failed) > 1 else "the guess"
         return ClosureError(
             f"the loops do not close from {samples}: {name!r} is off by {size:.3g} {unit} where at most "
-            f"{tolerance:.3g} was asked for; give a nearer guess, or check whether it can be met at all",
+            f"{tolerance:.3g} was asked for; {conflict}give a nearer guess, or check whether it can be met at all",
             name,
             size,
             q,
             failed.reshape(q.shape[:-1]),
         )
+
+    def _in_conflict(self, q: Array, name: str) -> str:
+        """What to say of constraints that share directions with the one of this name, and may contradict it."""
+        system = cast("System", self)
+        if self.closures.rows > MOST_ROWS or not len(q) or not np.isfinite(q[0]).all():
+            return ""
+        for group in system.redundancy(q[0]).groups:
+            others = [repr(other) for other in group if other != name]
+            if name in group and others:
+                return f"it holds the same directions as {', '.join(others)}, which may contradict it; "
+        return ""
 
     def project_velocity(self, q: npt.ArrayLike, v: npt.ArrayLike) -> Array:
         """The velocities nearest to v, in kinetic energy, that keep the constraints.

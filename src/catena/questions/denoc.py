@@ -15,6 +15,7 @@ import numpy.typing as npt
 from catena.algorithms.denoc import POSES_AND_AXES
 from catena.arguments.arrays import as_floats
 from catena.errors import ShapeError
+from catena.model.mimic import refuse_followers
 from catena.questions.elimination import Elimination, eliminate
 
 if TYPE_CHECKING:
@@ -42,6 +43,7 @@ class NaturalOrthogonalComplement:
     """
 
     def __init__(self, robot: Robot, q: npt.ArrayLike) -> None:
+        refuse_followers(robot.tree, "natural_orthogonal_complement")
         self.robot, tree = robot, robot.tree
         R, o, axes = robot._compiled.kernel(POSES_AND_AXES)(q)
         self.c: Array = o + np.einsum("...nij,nj->...ni", R, tree.com)

@@ -82,7 +82,7 @@ class Derivatives(MotionDerivatives):
 
     __slots__ = ()
 
-    @question(_forward_dynamics_derivatives)
+    @question(_forward_dynamics_derivatives, inverts="M")
     def forward_dynamics_derivatives(
         self,
         q: npt.ArrayLike,
@@ -172,7 +172,7 @@ class Derivatives(MotionDerivatives):
             `dq` and `dv`, each (..., nv, nv). Cost: O(n d) for a tree of depth d.
         """
 
-    @question(_forward_dynamics_wrench_derivative)
+    @question(_forward_dynamics_wrench_derivative, inverts="M")
     def forward_dynamics_wrench_derivative(
         self,
         q: npt.ArrayLike,
@@ -217,7 +217,7 @@ class Derivatives(MotionDerivatives):
             (..., nv, links, 6), by moments before forces, in the links' frames. Cost: O(n²) time and memory.
         """
 
-    @question(_linearize)
+    @question(_linearize, inverts="M")
     def linearize(
         self,
         q: npt.ArrayLike,

@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from catena.algorithms.joint_losses import JOINT_LOSSES, with_joint_losses
+from catena.algorithms.joint_losses import JOINT_LOSSES, with_acting
 from catena.arguments.words import METHOD_HINTS, one_of, truth
 from catena.arguments.wrenches import Wrenches
 from catena.functions.catalogue import BIAS, FORWARD_DYNAMICS, INVERSE_DYNAMICS
+from catena.functions.coupled import dynamics_of
 from catena.functions.function import Function
 from catena.functions.question import Answering, question
 from catena.model.singular import check_invertible
@@ -26,7 +27,10 @@ METHODS = (*FORWARD_DYNAMICS, "fixman")
 """The formulations of forward dynamics by name."""
 
 
-def _forward_dynamics(robot: Robot, given: tuple[str, ...], method: str, joint_losses: bool) -> Function:
+def _forward_dynamics(
+    robot: Robot, given: tuple[str, ...], method: str, joint_losses: bool, joint_springs: bool
+) -> Function:
+    losses, springs = truth("joint_losses", joint_losses), truth("joint_springs", joint_springs)
     one_of("forward dynamics method", method, METHODS, METHOD_HINTS)
     if "parameters" in given:
         check_method(method)
@@ -37,13 +41,13 @@ def _forward_dynamics(robot: Robot, given: tuple[str, ...], method: str, joint_l
 
         function = functions_for(robot).forward
     else:
-        function = FORWARD_DYNAMICS[method]
-    return adopting(with_joint_losses(function) if truth("joint_losses", joint_losses) else function, given)
+        function = dynamics_of(robot.tree, method)
+    return adopting(with_acting(function, losses, springs), given)
 
 
-def _inverse_dynamics(robot: Robot, given: tuple[str, ...], joint_losses: bool) -> Function:
-    losing = truth("joint_losses", joint_losses)
-    return adopting(with_joint_losses(INVERSE_DYNAMICS) if losing else INVERSE_DYNAMICS, given)
+def _inverse_dynamics(robot: Robot, given: tuple[str, ...], joint_losses: bool, joint_springs: bool) -> Function:
+    losses, springs = truth("joint_losses", joint_losses), truth("joint_springs", joint_springs)
+    return adopting(with_acting(INVERSE_DYNAMICS, losses, springs), given)
 
 
 class Dynamics(Answering):
@@ -51,13 +55,14 @@ class Dynamics(Answering):
 
     Arrays are array-likes of any real dtype with any leading dimensions, which broadcast against each other; results
     are float64 unless `dtype` says float32, and are written to `out` if that is given. They are the same bit by bit for
-    any batch size and number of threads. The first call of a function compiles it for this robot. `kernel` forces
-    "unrolled" or "rolled" machine code.
+    any batch size and number of threads; but forward dynamics of one chain of 30,000 links or more alone, which is cut
+    in pieces, differs from a batch by rounding. The first call of a function compiles it for this robot. `kernel`
+    forces "unrolled" or "rolled" machine code.
     """
 
     __slots__ = ()
 
-    @question(_forward_dynamics)
+    @question(_forward_dynamics, inverts="M")
     def forward_dynamics(
         self,
         q: npt.ArrayLike,
@@ -67,6 +72,7 @@ class Dynamics(Answering):
         method: str = "innovations",
         *,
         joint_losses: bool = False,
+        joint_springs: bool = False,
         parameters: Parameters | npt.ArrayLike | None = None,
         out: Array | None = None,
         dtype: npt.DTypeLike = np.float64,
@@ -82,7 +88,8 @@ class Dynamics(Answering):
                 links and frames to wrenches (..., 6).
             method: the formulation, "innovations", "fd1" to "fd4", "two_sweep", "udu", "dense" or "fixman"; all agree.
             joint_losses: whether tau loses what the model's damping and friction take, `robot.joint_losses(v)`.
-            parameters: numbers in place of the model's, a record or vectors (..., 10 links + 3 nv + 3), see
+            joint_springs: whether the model's springs act, with the torques stiffness (rest − q).
+            parameters: numbers in place of the model's, a record or vectors (..., 10 links + 5 nv + 3), see
                 `robot.parameters()`.
             out: an array for the result.
             dtype: float64 or float32.
@@ -104,6 +111,7 @@ class Dynamics(Answering):
         f_ext: Wrenches = None,
         *,
         joint_losses: bool = False,
+        joint_springs: bool = False,
         parameters: Parameters | npt.ArrayLike | None = None,
         out: Array | None = None,
         dtype: npt.DTypeLike = np.float64,
@@ -111,7 +119,7 @@ class Dynamics(Answering):
     ) -> Array:
         """The joint torques that cause the accelerations a at configuration q and velocity v.
 
-        With the same `joint_losses`, it undoes `forward_dynamics`.
+        With the same `joint_losses` and `joint_springs`, it undoes `forward_dynamics`.
 
         Args:
             q: configurations, (..., nq).
@@ -120,7 +128,8 @@ class Dynamics(Answering):
             f_ext: wrenches on links, (..., links, 6) in their frames, moment (N m) before force (N); or a mapping from
                 links and frames to wrenches (..., 6).
             joint_losses: whether the torques also overcome the model's damping and friction, `robot.joint_losses(v)`.
-            parameters: numbers in place of the model's, a record or vectors (..., 10 links + 3 nv + 3), see
+            joint_springs: whether they also hold the model's springs, stiffness (q − rest).
+            parameters: numbers in place of the model's, a record or vectors (..., 10 links + 5 nv + 3), see
                 `robot.parameters()`.
             out: an array for the result.
             dtype: float64 or float32.
@@ -149,7 +158,7 @@ class Dynamics(Answering):
             v: joint velocities, (..., nv).
             f_ext: wrenches on links, (..., links, 6) in their frames, moment (N m) before force (N); or a mapping from
                 links and frames to wrenches (..., 6).
-            parameters: numbers in place of the model's, a record or vectors (..., 10 links + 3 nv + 3), see
+            parameters: numbers in place of the model's, a record or vectors (..., 10 links + 5 nv + 3), see
                 `robot.parameters()`.
             out: an array for the result.
             dtype: float64 or float32.
@@ -177,7 +186,7 @@ class Dynamics(Answering):
 
         Args:
             v: joint velocities, (..., nv).
-            parameters: numbers in place of the model's, a record or vectors (..., 10 links + 3 nv + 3), see
+            parameters: numbers in place of the model's, a record or vectors (..., 10 links + 5 nv + 3), see
                 `robot.parameters()`.
             out: an array for the result.
             dtype: float64 or float32.

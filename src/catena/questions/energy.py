@@ -73,7 +73,7 @@ class Energies(Answering):
         Args:
             q: configurations, (..., nq).
             v: joint velocities, (..., nv).
-            parameters: numbers in place of the model's, a record or vectors (..., 10 links + 3 nv + 3), see
+            parameters: numbers in place of the model's, a record or vectors (..., 10 links + 5 nv + 3), see
                 `robot.parameters()`.
             out: an array for the result.
             dtype: float64 or float32.
@@ -97,7 +97,7 @@ class Energies(Answering):
 
         Args:
             q: configurations, (..., nq).
-            parameters: numbers in place of the model's, a record or vectors (..., 10 links + 3 nv + 3), see
+            parameters: numbers in place of the model's, a record or vectors (..., 10 links + 5 nv + 3), see
                 `robot.parameters()`.
             out: an array for the result.
             dtype: float64 or float32.
@@ -121,7 +121,7 @@ class Energies(Answering):
 
         Args:
             q: configurations, (..., nq).
-            parameters: numbers in place of the model's, a record or vectors (..., 10 links + 3 nv + 3), see
+            parameters: numbers in place of the model's, a record or vectors (..., 10 links + 5 nv + 3), see
                 `robot.parameters()`.
             out: an array for the result.
             dtype: float64 or float32.

@@ -67,6 +67,7 @@ class InverseKinematics(Answering):
         rng: np.random.Generator | int | None = None,
         weights: Mapping[LinkLike, Any] | None = None,
         tolerance: float = 1e-9,
+        base: npt.ArrayLike | None = None,
     ) -> Reached:
         """Configurations, within the joint limits, that bring links or frames to given poses in the base's frame.
 
@@ -84,6 +85,7 @@ class InverseKinematics(Answering):
             weights: by link or frame, how much its target counts where not all can be met: a number, or a pair for
                 its rotation (1/rad) and position (1/m); 1 unless given.
             tolerance: the angle, in rad, and the distance, in m, that frames may be off.
+            base: where the base stands in the world, a pose (..., 4, 4); targets are then given in the world's frame.
 
         Returns:
             `q` (..., nq), `reached` (...,) and `error` (...,). Cost: some 20 steps a start, each O(depth).
@@ -105,6 +107,8 @@ class InverseKinematics(Answering):
         _check_options(restarts, tolerance)
         names = tuple(link_name(robot.tree, link) for link in targets)
         wanted = [target_of(x, NAME, f"targets[{name!r}]") for name, x in zip(names, targets.values(), strict=True)]
+        if base is not None:
+            wanted = [target.seen_from(target_of(base, NAME, "base")) for target in wanted]
         start = None if q0 is None else as_array(q0, Port("q0", (robot.nq,)), NAME)
         batch = _batch(wanted, start)
         weight = _weights(robot, names, wanted, weights or {})

@@ -9,9 +9,12 @@ import numpy as np
 import numpy.typing as npt
 
 from catena.arguments.links import LinkLike, link_name, one_or_several
+from catena.functions import coupled_recipes
+from catena.functions.coupled_recipes import OPERATIONAL
 from catena.functions.frames import function_of
 from catena.functions.function import Function
 from catena.functions.question import Rule, question
+from catena.model.mimic import followers
 from catena.questions.kinematics import Kinematics, Placements
 
 if TYPE_CHECKING:
@@ -25,7 +28,13 @@ def about_frames(name: str) -> Rule:
     """The rule that chooses the function of a question about one link or several."""
 
     def rule(robot: Robot, given: tuple[str, ...], link: Links, frame: str = "link") -> Function:
-        return function_of(robot, name, one_or_several(robot.tree, link), frame, "point" in given)
+        about = one_or_several(robot.tree, link), frame, "point" in given
+        found = function_of(robot, name, *about)
+        if name not in OPERATIONAL or followers(robot.tree) is None:
+            return found
+        return coupled_recipes.about_frames(
+            name, found, *[function_of(robot, each, *about) for each in ("jacobian", "jacobian_dot_times")]
+        )
 
     return rule
 

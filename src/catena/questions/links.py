@@ -165,7 +165,7 @@ class LinkDynamics(Answering):
             `torque` (..., nv); `velocity`, `acceleration` and `force` (..., links, 6). Cost: O(n).
         """
 
-    @question(_forward_link_dynamics)
+    @question(_forward_link_dynamics, inverts="M")
     def forward_link_dynamics(
         self,
         q: npt.ArrayLike,
@@ -193,7 +193,7 @@ class LinkDynamics(Answering):
             `joints` (..., nv) and `links` (..., links, 6). Cost: O(n).
         """
 
-    @question(_link_mobilities)
+    @question(_link_mobilities, inverts="M")
     def link_mobilities(
         self,
         q: npt.ArrayLike,

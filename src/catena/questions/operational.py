@@ -69,7 +69,7 @@ class Operational(Jacobians):
         Args:
             q: configurations, (..., nq); they are copied.
             method: the formulation behind it, "innovations", "udu", "fixman" or "dense"; all give the same answers.
-            parameters: numbers in place of the model's, a record or vectors (..., 10 links + 3 nv + 3), which broadcast
+            parameters: numbers in place of the model's, a record or vectors (..., 10 links + 5 nv + 3), which broadcast
                 against q: see `parameters`. Not with "fixman".
             dtype: float64 or float32.
             kernel: "unrolled" or "rolled" machine code; chosen by the number of links if left out.
@@ -79,7 +79,7 @@ class Operational(Jacobians):
         """
         return MassMatrix(self, q, method, dtype, kernel, parameters)  # type: ignore[arg-type]
 
-    @question(_inverse_mass_matrix)
+    @question(_inverse_mass_matrix, inverts="M")
     def inverse_mass_matrix(
         self,
         q: npt.ArrayLike,
@@ -103,7 +103,7 @@ class Operational(Jacobians):
             SingularError: if a link without inertia makes every mass matrix of the robot singular.
         """
 
-    @question(about_frames("operational_inertia"))
+    @question(about_frames("operational_inertia"), inverts="J M⁻¹ Jᵀ")
     def operational_inertia(
         self,
         q: npt.ArrayLike,
@@ -136,7 +136,7 @@ class Operational(Jacobians):
             SingularError: if too few joints move the link for Λ ever to exist; `operational_mobility` gives Ω.
         """
 
-    @question(about_frames("operational_dynamics"))
+    @question(about_frames("operational_dynamics"), inverts="J M⁻¹ Jᵀ")
     def operational_dynamics(
         self,
         q: npt.ArrayLike,
@@ -171,7 +171,7 @@ class Operational(Jacobians):
             SingularError: if too few joints move the link for Λ ever to exist.
         """
 
-    @question(about_frames("operational_mobility"))
+    @question(about_frames("operational_mobility"), inverts="M")
     def operational_mobility(
         self,
         q: npt.ArrayLike,
@@ -200,7 +200,7 @@ class Operational(Jacobians):
             (..., 6 m, 6 m). Cost: O(n).
         """
 
-    @question(about_frames("dynamically_consistent_inverse"))
+    @question(about_frames("dynamically_consistent_inverse"), inverts="J M⁻¹ Jᵀ")
     def dynamically_consistent_inverse(
         self,
         q: npt.ArrayLike,

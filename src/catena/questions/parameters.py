@@ -51,7 +51,7 @@ class HasParameters(Answering):
             P.replace(damping=0.1)
 
         Args:
-            vector: numbers for a record, (..., 10 links + 3 nv + 3); those of the robot if left out.
+            vector: numbers for a record, (..., 10 links + 5 nv + 3); those of the robot if left out.
             check: whether sets that no robot can have are refused.
 
         Returns:
@@ -93,7 +93,7 @@ class HasParameters(Answering):
             (..., nv, 10 links), or (..., nv, 10 links + 3 nv) with `joints`. Cost: O(n²) time and memory.
         """
 
-    @question(_derivatives)
+    @question(_derivatives, inverts="M")
     def forward_dynamics_parameter_derivatives(
         self,
         q: npt.ArrayLike,

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from catena.algorithms.integrators import INTEGRATORS, rates_function, step_function
+from catena.algorithms.resistance import Resistance
 from catena.arguments.words import METHOD_HINTS, one_of, truth
 from catena.arguments.wrenches import Wrenches
 from catena.functions.catalogue import FORWARD_DYNAMICS
+from catena.functions.coupled import dynamics_of
 from catena.functions.function import Function
 from catena.functions.question import Answering, question
 from catena.model.singular import check_invertible
@@ -42,10 +45,17 @@ class State(NamedTuple):
     v: Array
 
 
-def stepping(robot: Robot, integrator: str, method: str, joint_losses: bool, joint_springs: bool = True) -> Function:
+def stepping(
+    robot: Robot,
+    integrator: str,
+    method: str,
+    joint_losses: bool,
+    joint_springs: bool = True,
+    resistances: Sequence[Resistance] = (),
+) -> Function:
     """The function of one step with these options."""
     one_of("integrator", integrator, INTEGRATORS, INTEGRATOR_HINTS)
-    return step_function(integrator, *_dynamics(robot, method, joint_losses, joint_springs))
+    return step_function(integrator, *_dynamics(robot, method, joint_losses, joint_springs), resistances)
 
 
 def rates(robot: Robot, method: str, joint_losses: bool, joint_springs: bool) -> Function:
@@ -57,7 +67,7 @@ def _dynamics(robot: Robot, method: str, joint_losses: bool, joint_springs: bool
     one_of("forward dynamics method", method, METHODS, METHOD_HINTS)
     check_invertible(robot.tree)
     losses, springs = truth("joint_losses", joint_losses), truth("joint_springs", joint_springs)
-    return FORWARD_DYNAMICS[method], losses, springs and bool(robot.tree.stiffness.any())
+    return dynamics_of(robot.tree, method), losses, springs and bool(robot.tree.stiffness.any())
 
 
 def _step(
@@ -71,7 +81,7 @@ class Stepping(Answering):
 
     __slots__ = ()
 
-    @question(_step)
+    @question(_step, inverts="M")
     def step(
         self,
         q: npt.ArrayLike,

@@ -1,4 +1,4 @@
-"""A few small models written for this project, to try things on: `catena.load(catena.robots.path("quadruped"))`.
+"""A few small models written for this project, to try things on: `catena.load("quadruped")`.
 
 | name | format | what it is |
 | --- | --- | --- |
@@ -30,9 +30,9 @@ def names() -> tuple[str, ...]:
 
 
 def path(name: str) -> Path:
-    """The path of the file of the model called `name`, for `catena.load`.
+    """The path of the file of the model called `name`, to read or copy it; `catena.load` takes the name itself.
 
-        robot = catena.load(catena.robots.path("quadruped"), base="floating")
+        print(catena.robots.path("quadruped").read_text())
 
     Raises UnknownNameError, which lists near misses.
     """

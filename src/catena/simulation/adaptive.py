@@ -60,7 +60,7 @@ def adaptive_rows(
             row = reached
         if row - handed >= ROWS or row == rollout.rows:
             handed = row
-            yield Filled(row, fine, fine, {"t": solver.t, "y": solver.y, "h_abs": solver.h_abs})
+            yield Filled(row, fine, fine, state={"t": solver.t, "y": solver.y, "h_abs": solver.h_abs})
 
 
 def _right_hand_side(rollout: Rollout) -> Any:

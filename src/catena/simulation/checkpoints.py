@@ -6,7 +6,7 @@ import hashlib
 import os
 import time
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -65,13 +65,17 @@ class Checkpoint:
 
 
 def fingerprint(rollout: Rollout, integrator: str, tolerance: float) -> str:
-    """What tells simulations apart: all that their numbers depend on, but for how long they last."""
-    asked, options = rollout.asked, asdict(rollout.options)
-    laws = [(law.what, law.how, law.law and law.law.name) for law in rollout.laws]
-    words = [integrator, tolerance, rollout.dt, rollout.first, asked.every, rollout.bound, laws, [*options.items()]]
+    """What tells simulations apart: all that their numbers depend on, but for how long they last.
+
+    Of functions that are called from Python nothing is known but that they are.
+    """
+    asked, options = rollout.asked, rollout.options
+    laws = [(law.what, law.law and law.law.name) for law in rollout.laws]
+    words = [integrator, tolerance, rollout.dt, rollout.first, asked.every, rollout.bound, laws, rollout.step.name]
+    words += [getattr(options, "projected", None), getattr(options, "gains", None)]
     words += [rollout.steps] if integrator == "adaptive" else []  # its last steps depend on where it ends
     found = hashlib.blake2b(rollout.robot.tree.digest() + repr(words).encode(), digest_size=16)
-    values = [asked.q, asked.v, rollout.parameters, rollout.f_ext]
+    values = [asked.q, asked.v, rollout.parameters, rollout.f_ext, *rollout.forces.values.values()]
     values += [value for law in rollout.laws for value in law.values.values()]
     values += [value for law in rollout.laws if law.along is not None for value in law.along(rollout.times(8)).values()]
     for value in values:

@@ -11,6 +11,7 @@ import numpy as np
 from catena.arguments.arrays import Port, is_chunked
 from catena.arguments.chunks import Call, any_chunked, over_chunks
 from catena.errors import ShapeError, UnsupportedError
+from catena.questions.closed_chains import ClosedChains
 from catena.simulation.laws import Controller
 from catena.simulation.rolling import Asked, Options, Rollout
 from catena.simulation.run import Run
@@ -30,6 +31,8 @@ def chunked(asked: Asked) -> bool:
 
 def run_in_chunks(name: str, compute: Compute, robot: Robot, asked: Asked, options: Options) -> Run:
     """The run as Dask arrays that are not computed yet; samples that diverge are warned of where they are computed."""
+    if asked.memory:
+        raise UnsupportedError(f"{name}: memory is not for Dask arrays; what friction remembers begins anew there")
     places, arrays, ports = _taken_apart(robot, asked)
     example = [robot.neutral() if port.name == "q" else np.zeros(port.shape) for port in ports]
     rollout = Rollout(robot, _put_together(asked, places, example), options)
@@ -127,8 +130,10 @@ def _put_together(asked: Asked, places: Mapping[str, Any], arrays: Any) -> Asked
     return replace(asked, **found)
 
 
-def refuse_watches(events: Any, stop: Any, integrator: str, checkpoint: Any) -> None:
+def refuse_watches(robot: Any, events: Any, stop: Any, integrator: str, checkpoint: Any) -> None:
     """UnsupportedError for what a simulation of Dask arrays cannot do."""
+    if isinstance(robot, ClosedChains):
+        raise UnsupportedError("simulate: Dask arrays are for robots, not for a catena.System")
     if events or stop is not None:
         raise UnsupportedError("simulate: events and stop are not for Dask arrays; look for them in run.q, later")
     if checkpoint is not None:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from catena.algorithms.controllers import COMPUTED_TORQUE, FEED_FORWARD, GRAVITY, HOLD, PD
+from catena.algorithms.controllers import COMPUTED_TORQUE, FEED_FORWARD, GRAVITY, HOLD, PD, SERVO
 from catena.algorithms.rollouts import Law
 from catena.arguments.arrays import as_floats
 from catena.errors import ShapeError, UnsupportedError
@@ -22,7 +22,7 @@ from catena.simulation.laws import Controller
 if TYPE_CHECKING:
     from catena.robot import Robot
 
-__all__ = ["Controller", "computed_torque", "feed_forward", "gravity_compensation", "hold", "pd"]
+__all__ = ["Controller", "computed_torque", "feed_forward", "gravity_compensation", "hold", "pd", "servo"]
 
 
 def pd(target: npt.ArrayLike, kp: npt.ArrayLike, kd: npt.ArrayLike = 0.0) -> Controller:
@@ -34,6 +34,19 @@ def pd(target: npt.ArrayLike, kp: npt.ArrayLike, kd: npt.ArrayLike = 0.0) -> Con
         kd: damping, one number or (..., nv), in N m s/rad or N s/m.
     """
     return _with_gains(PD, target, kp, kd)
+
+
+def servo(target: npt.ArrayLike, kp: npt.ArrayLike, kd: npt.ArrayLike = 0.0) -> Controller:
+    """`pd` with q and v of the end of a step, as a spring and a damper at the joint: stable however stiff.
+
+    For integrators of one stage, "semi_implicit" and "linearly_implicit". `run.tau` has the torques at the start.
+
+    Args:
+        target: configurations, (..., nq).
+        kp: stiffness, one number or (..., nv).
+        kd: damping, one number or (..., nv).
+    """
+    return _with_gains(SERVO, target, kp, kd)
 
 
 def hold(target: npt.ArrayLike, kp: npt.ArrayLike, kd: npt.ArrayLike = 0.0) -> Controller:

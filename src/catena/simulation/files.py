@@ -17,6 +17,7 @@ import numpy.typing as npt
 from catena.errors import LoadError, ModelError
 from catena.model.parts import Mimic
 from catena.model.readers.meshes import MeshReference
+from catena.model.shapes import Primitive
 from catena.model.tree import Frame, Tree
 from catena.simulation.events import Event
 
@@ -29,6 +30,7 @@ FORMAT = 1
 """The version of the format: files of others are refused."""
 
 _ARRAYS = ("t", "q", "v", "diverged_step", "diverged_joint", "cost")
+SHAPES = (MeshReference, Primitive)
 _WORDS = ("integrator", "dt", "how")
 
 
@@ -53,6 +55,7 @@ def write(
     }
     named = {f"robot.{name}": x for name, x in arrays.items() if isinstance(x, np.ndarray)}
     named |= {f"run.{name}": x for name in _ARRAYS if (x := getattr(run, name)) is not None}
+    named |= {f"memory.{name}": x for name, x in run.memory.items()}
     named |= {} if run.tau is None else {"run.tau": run.tau}
     named |= {f"state.{name}": x for name, x in (state or {}).items()}
     target = os.path.abspath(os.fspath(path))
@@ -85,7 +88,7 @@ def _as_words(tree: Tree) -> dict[str, Any]:
             for n, f in tree.frames.items()
         },
         "mimic": {name: list(rule) for name, rule in tree.mimic.items()},
-        "meshes": {n: [asdict(m) for m in some if isinstance(m, MeshReference)] for n, some in tree.meshes.items()},
+        "meshes": {n: [asdict(m) for m in some if isinstance(m, SHAPES)] for n, some in tree.meshes.items()},
         "warnings": list(tree.warnings),
     }
 
@@ -141,11 +144,12 @@ def _tree(arrays: Mapping[str, Array], words: Mapping[str, Any]) -> Tree:
     return Tree(**numbers, **more)
 
 
-def _mesh(words: Mapping[str, Any]) -> MeshReference:
+def _mesh(words: Mapping[str, Any]) -> MeshReference | Primitive:
     def frozen(x: Any) -> Any:
         return tuple(frozen(y) for y in x) if isinstance(x, list) else x
 
-    return MeshReference(**{name: frozen(x) for name, x in words.items()})
+    kind = MeshReference if "uri" in words else Primitive
+    return kind(**{name: frozen(x) for name, x in words.items()})
 
 
 def _run(arrays: Mapping[str, Array], notes: Mapping[str, Any]) -> dict[str, Any]:
@@ -155,4 +159,7 @@ def _run(arrays: Mapping[str, Array], notes: Mapping[str, Any]) -> dict[str, Any
         raise ValueError(f"t {found['t'].shape}, q {q.shape} and v {v.shape} do not belong together")
     events = tuple(Event(str(name), float(t), tuple(sample)) for name, t, sample in notes["events"])
     words = {name: notes["run"][name] for name in _WORDS}
-    return {**found, **words, "events": events, "torques": arrays.get("run.tau")}
+    memory = {name.removeprefix("memory."): x for name, x in arrays.items() if name.startswith("memory.")}
+    if any(x.shape[:-1] != q.shape[:-2] for x in memory.values()):
+        raise ValueError(f"memory does not belong to {q.shape[:-2]} samples")
+    return {**found, **words, "events": events, "torques": arrays.get("run.tau"), "memory": memory}

@@ -11,7 +11,9 @@ import numpy.typing as npt
 
 from catena.algorithms.rollouts import Law
 from catena.errors import ShapeError, UnsupportedError
+from catena.model.mimic import refuse_followers
 from catena.simulation.tracing import alone, arity, digest, numbers_of, traced
+from catena.spatial import Dofs
 from catena.trace.graph import Graph
 
 if TYPE_CHECKING:
@@ -69,6 +71,7 @@ def controller(tree: Tree, control: Any, parameters: Array, shape: str) -> Given
     if control is None:
         return None
     if isinstance(control, Controller):
+        refuse_followers(tree, f"the controller {control.law.name}")
         return Given("control", None, control.law, control.values, along=control.along)
     return _given(tree, "control", control, parameters, shape, _torques, ("q", "v", "parameters"), (tree.nv,))
 
@@ -118,7 +121,13 @@ def _digest(asked: Given, tree: Tree, arrays: tuple[str, ...], width: int, resul
 def _torques(asked: Given) -> Callable[..., Any]:
     def algorithm(links: Any, t: Any, q: Any, v: Any, parameters: Any = ()) -> Any:
         values = asked(alone(t), _flat(links, q), _flat(links, v), traced(parameters))
-        return links.coordinates(numbers_of(values, (links.nv,), "control"), "v")
+        sizes = [k.joint_type.nv for k in links.leaders]
+        numbers = iter(numbers_of(values, (sum(sizes),), "control"))
+        (tau,) = links.fields("tau")
+        for k in links:
+            drives = k.leader is k
+            tau[k] = Dofs([next(numbers) if drives else 0.0 for _ in range(k.joint_type.nv)])
+        return tau
 
     return algorithm
 
@@ -132,7 +141,7 @@ def _number(asked: Given) -> Callable[..., Any]:
 
 
 def _flat(links: Any, values: Any) -> Any:
-    return traced(x for k in links for x in values[k])
+    return traced(x for k in links.leaders for x in values[k])
 
 
 def parameter_array(parameters: Any) -> Array:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from copy import copy
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -17,6 +17,7 @@ from catena.errors import ShapeError, UnsupportedError
 from catena.functions.store import chosen_shape
 from catena.questions.stepping import stepping
 from catena.simulation.divergence import culprit, healthy, located, tell
+from catena.simulation.forces import forces
 from catena.simulation.laws import Given, controller, parameter_array, running_cost
 from catena.simulation.run import Run
 
@@ -36,6 +37,8 @@ class Options:
     joint_springs: bool
     dtype: Any
     kernel: str | None
+    joint_limits: Any = False
+    ground: Any = None
 
 
 @dataclass(frozen=True)
@@ -55,6 +58,7 @@ class Asked:
     bound: float | None
     t0: float = 0.0
     first: int = 0
+    memory: Any = None
 
 
 def rolled_out(robot: Robot, asked: Asked, options: Options, out: Any = None) -> Run:
@@ -68,16 +72,37 @@ def run_of(rollout: Rollout, out: Any = None) -> Run:
     """A rollout, computed; its first steps were perhaps done before."""
     robot, options = rollout.robot, rollout.options
     results = rollout.results(out)
-    step, joint = rollout.divergence(*results)
-    q, v, cost, _ = results
+    step, joint = rollout.divergence(results)
+    q, v = results.q, results.v
     t = rollout.times(rollout.rows)
     return Run(
-        robot, t, q, v, step, joint, cost, options.integrator, rollout.dt, rollout.how, (), rollout.torques(t, q, v)
+        robot,
+        t,
+        q,
+        v,
+        step,
+        joint,
+        results.cost,
+        options.integrator,
+        rollout.dt,
+        rollout.how,
+        (),
+        rollout.torques(t, q, v),
+        results.memory,
     )
 
 
-Results = tuple[Array, Array, Array | None, Array | None]
-"""States that are kept, q and v; the cost of each sample; how often its speeds were above the bound."""
+class Results(NamedTuple):
+    """States that are kept, q and v; the cost of each sample; how often its speeds were above the bound.
+
+    `memory` is what friction remembers at the end, by name.
+    """
+
+    q: Array
+    v: Array
+    cost: Array | None
+    over: Array | None
+    memory: dict[str, Array]
 
 
 class Rollout:
@@ -88,8 +113,22 @@ class Rollout:
         self.dt = _positive("dt", asked.dt)
         self.first = asked.first + _whole(asked.t0, self.dt)
         self.bound = None if asked.bound is None else _positive("bound", asked.bound)
-        self.step = stepping(robot, options.integrator, options.method, options.joint_losses, options.joint_springs)
+        self.forces = forces(robot, options, asked.control, asked.memory)
+        self.step = stepping(
+            robot,
+            options.integrator,
+            options.method,
+            options.joint_losses,
+            options.joint_springs,
+            self.forces.laws,
+        )
         self.shape = chosen_shape(robot.tree, self.step, options.kernel)
+        if self.shape == "rolled" and options.ground is not None:
+            raise UnsupportedError(
+                f"rollout: the ground is for unrolled kernels, this robot has {robot.tree.n} links; it can have less"
+                if options.kernel is None
+                else "rollout: the ground is for unrolled kernels; leave kernel out"
+            )
         self.parameters = parameter_array(asked.parameters)
         self.control = controller(robot.tree, asked.control, self.parameters, self.shape)
         self.cost = running_cost(robot.tree, asked.cost, self.parameters, self.shape)
@@ -108,6 +147,8 @@ class Rollout:
         other.asked = replace(self.asked, **changes)
         other.first = other.asked.first + _whole(other.asked.t0, self.dt)
         other._noted = None
+        if "memory" in changes:
+            other.forces = forces(self.robot, self.options, self.asked.control, changes["memory"])
         if "steps" in changes:
             other.steps, other.rows = changes["steps"], _rows(changes["steps"], self.asked.every)
         if "parameters" in changes:
@@ -184,6 +225,7 @@ class Rollout:
             "cost": 0.0,
             "over": 0.0,
             "bound": self.bound,
+            **self.forces.values,
             **{name: value for given in self.laws for name, value in self.values(given).items()},
             **({} if self.control is None else self.rows_at(self.control, self.first + np.arange(self.steps))),
         }
@@ -199,9 +241,10 @@ class Rollout:
         found = kernel.compute(given, wanted, batch, keep=True)
         by_name = dict(zip([port.name for port in kernel.outputs], found, strict=True))
         q, v = (by_name["q"], by_name["v"]) if out is None else out
-        return q, v, by_name.get("cost"), by_name.get("over")
+        memory = {name: by_name[name] for name in self.forces.memory}
+        return Results(q, v, by_name.get("cost"), by_name.get("over"), memory)
 
-    def divergence(self, q: Array, v: Array, cost: Array | None, over: Array | None) -> tuple[Array, Array]:
+    def divergence(self, results: Results) -> tuple[Array, Array]:
         """Steps and joints at which samples diverged.
 
         What is not finite stays so: the end tells. When it began is looked for in the states, which are computed again
@@ -209,6 +252,7 @@ class Rollout:
         """
         if self._noted is not None:
             return self._noted
+        q, v, over = results.q, results.v, results.over
         start = healthy(q[..., 0, :], v[..., 0, :], self.bound)
         diverged = ~(start & healthy(q[..., -1, :], v[..., -1, :], None))
         if over is not None:
@@ -271,11 +315,11 @@ class Rollout:
         q, v = (np.broadcast_to(x, batch + p.shape).astype(dtype) for x, p in zip(given[:2], ports[:2], strict=True))
         kept = self._kept(batch, dtype, out)
         kept[0][..., 0, :], kept[1][..., 0, :] = q, v
-        cost, good = np.zeros(batch), healthy(q, v, self.bound)
+        cost, good, memory = np.zeros(batch), healthy(q, v, self.bound), self._start_of_memory(batch, dtype)
         step, joint = np.where(good, -1, 0), np.where(good, -1, culprit(robot, v, q, v, self.bound))
         for i in range(self.steps):
             before = v
-            q, v, rate = self._one_step(q, v, given[2], i)
+            q, v, rate = self._one_step(q, v, given[2], i, memory)
             cost += rate * self.dt
             new = (step < 0) & ~healthy(q, v, self.bound)
             step = np.where(new, i + 1, step)
@@ -283,7 +327,12 @@ class Rollout:
             if (i + 1) % every == 0:
                 kept[0][..., (i + 1) // every, :], kept[1][..., (i + 1) // every, :] = q, v
         self._noted = step, joint
-        return kept[0], kept[1], None if self.cost is None else cost, None
+        return Results(kept[0], kept[1], None if self.cost is None else cost, None, memory)
+
+    def _start_of_memory(self, batch: tuple[int, ...], dtype: np.dtype[Any]) -> dict[str, Array]:
+        """What is remembered before the first step."""
+        given = {name: np.asarray(self.forces.values[name]) for name in self.forces.memory}
+        return {name: np.broadcast_to(x, (*batch, x.shape[-1])).astype(dtype) for name, x in given.items()}
 
     def _kept(self, batch: tuple[int, ...], dtype: np.dtype[Any], out: Any) -> tuple[Array, Array]:
         """Arrays for the states that are kept, new ones or those that were given."""
@@ -295,27 +344,19 @@ class Rollout:
         )
         return q, v
 
-    def _one_step(self, q: Array, v: Array, tau: Array, i: int) -> tuple[Array, Array, Any]:
-        """The next state, and the running cost at this one."""
-        o, t = self.options, (self.first + i) * self.dt
+    def _one_step(self, q: Array, v: Array, tau: Array, i: int, memory: dict[str, Array]) -> tuple[Array, Array, Any]:
+        """The next state, and the running cost at this one; memory is renewed."""
+        t = (self.first + i) * self.dt
         acting: Any = tau[..., i, :]
         if self.control is not None:
             acting = self.asked_now(self.control, t, q, v)
         rate = 0.0 if self.cost is None else self.asked_now(self.cost, t, q, v, acting)
-        state = self.robot.step(
-            q,
-            v,
-            acting,
-            self.dt,
-            self.f_ext,
-            integrator=o.integrator,
-            method=o.method,
-            joint_losses=o.joint_losses,
-            joint_springs=o.joint_springs,
-            dtype=o.dtype,
-            kernel=o.kernel,
-        )
-        return state.q, state.v, rate
+        present = () if self.f_ext is None else ("f_ext",)
+        kernel = self.robot._compiled.kernel(self.step, present, self.options.dtype, self.shape)
+        values = {"q": q, "v": v, "tau": acting, "dt": self.dt, "f_ext": self.f_ext, **self.forces.values, **memory}
+        results = kernel(*[values[port.name] for port in kernel.inputs])
+        memory.update(zip(self.forces.memory, results[2:], strict=True))
+        return results[0], results[1], rate
 
     def asked_now(self, given: Given, t: float, q: Array, v: Array, *more: Any) -> Any:
         """What a controller or cost gives, whether it is compiled or called."""

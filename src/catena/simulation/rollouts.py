@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
@@ -12,6 +12,8 @@ from catena.arguments.wrenches import Wrenches
 from catena.errors import UnsupportedError
 from catena.functions.question import Answering
 from catena.simulation.chunked import chunked, run_in_chunks
+from catena.simulation.forces import JointLimits
+from catena.simulation.ground import Ground
 from catena.simulation.laws import Control
 from catena.simulation.rolling import Asked, Options, rolled_out
 from catena.simulation.run import Run
@@ -46,6 +48,9 @@ class Rollouts(Answering):
         method: str = "innovations",
         joint_losses: bool = False,
         joint_springs: bool = True,
+        joint_limits: bool | JointLimits = False,
+        ground: Ground | None = None,
+        memory: Mapping[str, npt.ArrayLike] | None = None,
         out: tuple[Array, Array] | None = None,
         dtype: npt.DTypeLike = np.float64,
         kernel: str | None = None,
@@ -82,8 +87,13 @@ class Rollouts(Answering):
             bound: samples in which a joint is faster than this, in rad/s or m/s, count as diverged.
             integrator: how a step is made; see `step`.
             method: the formulation of forward dynamics.
-            joint_losses: whether tau loses what the model's damping and friction take, `robot.joint_losses(v)`.
+            joint_losses: whether the model's damping and dry friction act. Friction sticks: below its threshold a joint
+                gives way by less than 1e-7 rad or m, above it it loses `robot.joint_losses(v)`.
             joint_springs: whether the model's springs act.
+            joint_limits: whether springs push joints back into their ranges; True for stiff ones, or a
+                `catena.JointLimits`.
+            ground: what the robot stands on, a `catena.Ground`; None for nothing.
+            memory: what friction remembers from before, `run.memory` of the run that this one goes on from.
             out: arrays for the states, a tuple (q, v).
             dtype: float64 or float32.
             kernel: "unrolled" or "rolled" machine code; chosen by the number of links if left out.
@@ -92,8 +102,8 @@ class Rollouts(Answering):
             The run. Cost: O(n) for each step.
         """
         robot = cast("Robot", self)
-        options = Options(integrator, method, joint_losses, joint_springs, dtype, kernel)
-        asked = Asked(q, v, tau, dt, steps, control, cost, parameters, f_ext, every, bound, t0=t0)
+        options = Options(integrator, method, joint_losses, joint_springs, dtype, kernel, joint_limits, ground)
+        asked = Asked(q, v, tau, dt, steps, control, cost, parameters, f_ext, every, bound, t0=t0, memory=memory)
         if chunked(asked):
             if out is not None:
                 raise UnsupportedError("rollout: out cannot be given with Dask arrays, which are computed later")

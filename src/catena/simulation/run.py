@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -12,9 +12,10 @@ import numpy as np
 import numpy.typing as npt
 
 from catena.arguments.arrays import is_chunked
-from catena.errors import ShapeError
+from catena.errors import ShapeError, UnsupportedError
 
 if TYPE_CHECKING:
+    from catena.drawing.page import Page
     from catena.robot import Robot
 
 Array = npt.NDArray[Any]
@@ -48,6 +49,8 @@ class Run:
     """What happened in a simulation, in the order of time."""
     torques: Array | Callable[[], Array] | None = field(default=None, repr=False)
     """What `tau` is, or how to find it."""
+    memory: Mapping[str, Array] = field(default_factory=dict, repr=False)
+    """What friction remembers at the end, by name, (..., count): with it, another run goes on where this one ended."""
 
     def __repr__(self) -> str:
         batch, rows = self.q.shape[:-2], len(self.t)
@@ -91,6 +94,13 @@ class Run:
         """The momentum about the base's origin, (..., rows, 6): angular (N m s), then linear (N s)."""
         return self.robot.momentum(self.q, self.v)
 
+    def constraint_drift(self) -> Array:
+        """How far the constraints of a System are from being met, at most, (..., rows) in m and rad; 0 without any."""
+        residual = getattr(self.robot, "closure_residual", None)
+        if residual is None:
+            return np.zeros(self.q.shape[:-1])
+        return np.asarray(np.abs(np.asarray(residual(self.q))).max(axis=-1, initial=0.0))
+
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the run, with its robot, to a file that `catena.load_run` reads: NumPy's npz, nothing pickled.
 
@@ -98,7 +108,46 @@ class Run:
         """
         from catena.simulation.files import write
 
+        if hasattr(self.robot, "constraints"):
+            raise UnsupportedError("save: runs of a System are not written to files yet; pickle them")
         write(self, path)
+
+    def render(self, path: str | os.PathLike[str], **options: Any) -> None:
+        """Draw the run as a film: a GIF, an MP4 (by ffmpeg) or a page for browsers (.html), by the file's ending.
+
+            run.render("swing.gif", speed=0.5)
+
+        A picture (.png, .jpg, .webp) shows the last state. No display is needed. Needs the extra
+        `catena-dynamics[view]`.
+
+        Args:
+            path: the file to write.
+            options: `size`, `view`, `frames` and `center_of_mass` as `catena.render` has them; `rate`, pictures a
+                second, 25 unless given; `speed`, 2.0 for twice as fast.
+        """
+        from catena.drawing.pictures import film
+
+        film(self, path, **options)
+
+    def plot(self, path: str | os.PathLike[str] | None = None, *, sample: int | tuple[int, ...] | None = None) -> Any:
+        """Plot coordinates, speeds, torques and the drift of energy; see `catena.plots.motion`.
+
+        Args:
+            path: a file to write, PNG, SVG or PDF by its ending.
+            sample: which sample of a batch; the first if left out.
+
+        Returns:
+            The figure, a `matplotlib.figure.Figure`.
+        """
+        from catena.plots.runs import motion
+
+        return motion(self, path, sample=sample)
+
+    def view(self, **options: Any) -> Page:
+        """Show the run as a page in the browser, with controls to play it; options are those of `catena.view`."""
+        from catena.drawing.page import view
+
+        return view(self.robot, run=self, **options)
 
     def resampled(self, t: npt.ArrayLike) -> Run:
         """The run at other times, within those that it covers: between two states, q moves at constant speed.
@@ -122,4 +171,4 @@ class Run:
         q = self.robot.integrate(ends[0][0], share * self.robot.difference(*ends[0]))
         v = (1 - share) * ends[1][0] + share * ends[1][1]
         kept = [np.where(share == 1, b, np.where(share == 0, a, x)) for (a, b), x in zip(ends, (q, v), strict=True)]
-        return replace(self, t=at, q=kept[0], v=kept[1], dt=float("nan"), torques=None)
+        return replace(self, t=at, q=kept[0], v=kept[1], dt=float("nan"), torques=None, memory={})

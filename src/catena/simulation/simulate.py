@@ -7,7 +7,7 @@ import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -18,11 +18,16 @@ from catena.arguments.words import one_of
 from catena.arguments.wrenches import Wrenches
 from catena.errors import LoadError, ShapeError, UnsupportedError
 from catena.functions.question import Answering
+from catena.questions.closed_chains import ClosedChains
 from catena.questions.stepping import INTEGRATOR_HINTS
 from catena.simulation.checkpoints import Checkpoint, fingerprint
 from catena.simulation.chunked import chunked, refuse_watches, run_in_chunks
+from catena.simulation.closed_rollouts import INTEGRATORS as CLOSED_INTEGRATORS
+from catena.simulation.closed_rollouts import rollout_of, tell_open
 from catena.simulation.divergence import tell
 from catena.simulation.events import STOP, Event, Watch, ends, happened, watched, watches
+from catena.simulation.forces import JointLimits
+from catena.simulation.ground import Ground
 from catena.simulation.laws import Control
 from catena.simulation.progress import Bar
 from catena.simulation.rolling import Asked, Options, Rollout, run_of
@@ -30,6 +35,7 @@ from catena.simulation.run import Run
 
 if TYPE_CHECKING:
     from catena.robot import Robot
+    from catena.system import System
 
 Array = npt.NDArray[Any]
 
@@ -44,7 +50,7 @@ FIRST = 16
 
 
 def simulate(
-    robot: Robot,
+    robot: Robot | System,
     q: npt.ArrayLike,
     v: npt.ArrayLike,
     duration: float,
@@ -63,17 +69,22 @@ def simulate(
     method: str = "innovations",
     joint_losses: bool = False,
     joint_springs: bool = True,
+    projected: bool = True,
+    gains: npt.ArrayLike | None = None,
+    joint_limits: bool | JointLimits = False,
+    ground: Ground | None = None,
+    memory: Mapping[str, npt.ArrayLike] | None = None,
     progress: bool | None = None,
     checkpoint: str | os.PathLike[str] | None = None,
 ) -> Run:
-    """How a robot, or many samples of it, moves from (q, v) on for a time.
+    """How a robot or a closed system, or many samples of it, moves from (q, v) on for a time.
 
         run = catena.simulate(robot, q, v, duration=5.0, dt=1e-3, control=f)
 
     Ctrl-C ends a simulation early and returns what was done so far; `run.how` says so.
 
     Args:
-        robot: who moves.
+        robot: who moves: a Robot or a System.
         q: configurations to start from, (..., nq).
         v: joint velocities to start with, (..., nv).
         duration: how long, in s; rounded to whole numbers of dt.
@@ -95,8 +106,15 @@ def simulate(
         tolerance: the error that "adaptive" allows itself in a step, relative and absolute.
         bound: samples in which a joint is faster than this count as diverged.
         method: the formulation of forward dynamics.
-        joint_losses: whether the model's damping and friction act.
+        joint_losses: whether the model's damping and dry friction act. With integrators of one stage, "semi_implicit"
+            and "linearly_implicit", friction sticks.
         joint_springs: whether the model's springs act.
+        projected: of a System, whether each step ends where its constraints are met; see `System.step`.
+        gains: of a System, Baumgarte's, (2,) in 1/s² and 1/s.
+        joint_limits: whether springs push joints back into their ranges, for integrators of one stage; True or a
+            `catena.JointLimits`.
+        ground: what the robot stands on, for integrators of one stage: a `catena.Ground`; None for nothing.
+        memory: what friction remembers from before, `run.memory` of the run that this one goes on from.
         progress: whether to show a progress bar; if None, on a terminal when it takes long.
         checkpoint: a file that the run so far is written to every few seconds, and at the end. If it is there at the
             start, from a simulation with the same arguments that was killed or interrupted, that goes on, bit by bit as
@@ -106,52 +124,78 @@ def simulate(
         The run. Cost: O(n) for each step.
     """
     if not isinstance(robot, Answering):
-        raise UnsupportedError(f"simulate: expected a Robot first, got a {type(robot).__name__}")
+        raise UnsupportedError(f"simulate: expected a Robot or a System first, got a {type(robot).__name__}")
     steps = _steps(duration, dt)
     own = one_of("integrator", integrator, (*INTEGRATORS, *OWN), INTEGRATOR_HINTS) in OWN
-    options = Options("rk4" if own else integrator, method, joint_losses, joint_springs, np.float64, None)
-    asked = Asked(q, v, None, dt, steps, control, None, parameters, f_ext, every, bound, t0=t0)
+    options = Options(
+        "rk4" if own else integrator, method, joint_losses, joint_springs, np.float64, None, joint_limits, ground
+    )
+    asked = Asked(q, v, None, dt, steps, control, None, parameters, f_ext, every, bound, t0=t0, memory=memory)
     if chunked(asked):
-        refuse_watches(events, stop, integrator, checkpoint)
-        found = run_in_chunks("simulate", partial(_simulated, integrator), robot, asked, options)
+        refuse_watches(robot, events, stop, integrator, checkpoint)
+        chunk, alone = partial(_simulated_chunk, integrator), cast("Robot", robot)
+        found = run_in_chunks("simulate", chunk, alone, asked, options)
         return replace(found, integrator=integrator)
-    return _simulated(integrator, robot, asked, options, watches(events, stop), tolerance, progress, checkpoint)
+    rollout = _rollout(robot, asked, options, integrator, projected, gains)
+    file = None if checkpoint is None else Checkpoint(checkpoint, fingerprint(rollout, integrator, tolerance))
+    found = _simulated(rollout, integrator, watches(events, stop), tolerance, progress, file)
+    if isinstance(robot, ClosedChains):
+        tell_open("simulate", found, projected)
+    return found
+
+
+def _simulated_chunk(integrator: str, robot: Robot, asked: Asked, options: Options) -> Run:
+    """The run of one chunk of Dask arrays."""
+    return _simulated(Rollout(robot, asked, options), integrator)
 
 
 def _simulated(
+    rollout: Rollout,
     integrator: str,
-    robot: Robot,
-    asked: Asked,
-    options: Options,
     watching: Mapping[str, Watch] | None = None,
     tolerance: float = 0.0,
     progress: bool | None = False,
-    checkpoint: str | os.PathLike[str] | None = None,
+    checkpoint: Checkpoint | None = None,
 ) -> Run:
     """The run of NumPy's arrays."""
-    rollout = Rollout(robot, asked, options)
     run = _Simulation(rollout, watching or {}, integrator)
     if checkpoint is not None:
-        run.go_on(Checkpoint(checkpoint, fingerprint(rollout, integrator, tolerance)))
+        run.go_on(checkpoint)
     with Bar(rollout.steps * rollout.dt, progress) as bar:
         try:
             if not run.over:
-                run.fill(_parts(integrator, rollout, run.q, run.v, tolerance, run.rows, run.state), bar)
+                more = tolerance, run.rows, run.state, run.memory
+                run.fill(_parts(integrator, rollout, run.q, run.v, *more), bar)
         except KeyboardInterrupt:
             run.interrupted = True
     return run.finished()
+
+
+def _rollout(
+    robot: Robot | System, asked: Asked, options: Options, integrator: str, projected: bool, gains: Any
+) -> Rollout:
+    """A rollout of what was given, with the steps that it can make."""
+    if isinstance(robot, ClosedChains):
+        one_of("integrator of a System", integrator, CLOSED_INTEGRATORS, INTEGRATOR_HINTS)
+        if options.ground is not None or options.joint_limits:
+            raise UnsupportedError("simulate: ground and joint_limits act on robots, not on a catena.System")
+        return rollout_of(robot, asked, options, projected, gains)
+    if gains is not None:
+        raise UnsupportedError("simulate: gains are those of constraints, and a Robot has none; give a catena.System")
+    return Rollout(robot, asked, options)
 
 
 @dataclass(frozen=True)
 class Filled:
     """States were computed up to a row; steps, counted from the start, and joints at which samples diverged.
 
-    `state` is what the integrator needs to go on from there, besides q and v of that row.
+    `memory` is what friction remembers there, `state` what the integrator needs to go on, besides q and v of that row.
     """
 
     rows: int
     step: Array
     joint: Array
+    memory: Mapping[str, Array] = field(default_factory=dict)
     state: Mapping[str, Any] = field(default_factory=dict)
 
 
@@ -176,6 +220,7 @@ class _Simulation:
         self.checkpoint: Checkpoint | None = None
         self.step, self.joint = np.full(batch, -1), np.full(batch, -1)
         self.events: list[Event] = []
+        self.memory: Mapping[str, Array] = rollout.asked.memory or {}
 
     def go_on(self, checkpoint: Checkpoint) -> None:
         """Take in what an earlier simulation has left in its file, if there is one."""
@@ -192,7 +237,7 @@ class _Simulation:
             )
         self.q[..., :rows, :], self.v[..., :rows, :] = run["q"], run["v"]
         self.step, self.joint = run["diverged_step"], run["diverged_joint"]
-        self.events, self.rows = list(run["events"]), rows - 1
+        self.events, self.rows, self.memory = list(run["events"]), rows - 1, run["memory"]
         self.over = self.over or rows == len(self.t)
 
     def fill(self, parts: Iterator[Filled], bar: Bar) -> None:
@@ -204,7 +249,10 @@ class _Simulation:
             bar.at(self.t[part.rows] - self.t[0])
             if self._ended(slice(first, part.rows + 1)):
                 self.over = True
+                if part.memory and self.rows < part.rows:
+                    self.memory = _part(self.rollout, self.q, self.v, first, self.rows - first, self.memory).memory
                 return
+            self.memory = part.memory
             if self.checkpoint is not None and self.checkpoint.due():
                 self.checkpoint.write(replace(self.result(), torques=None), self.state, False)
 
@@ -245,11 +293,19 @@ class _Simulation:
             "; ".join(filter(None, how)),
             tuple(sorted(self.events, key=lambda event: event.t)),
             None if rollout.control is None else rollout.torques(t, q, v),
+            self.memory,
         )
 
 
 def _parts(
-    integrator: str, rollout: Rollout, q: Array, v: Array, tolerance: float, row: int, state: Mapping[str, Any]
+    integrator: str,
+    rollout: Rollout,
+    q: Array,
+    v: Array,
+    tolerance: float,
+    row: int,
+    state: Mapping[str, Any],
+    memory: Mapping[str, Any],
 ) -> Iterator[Filled]:
     """What fills in rows after those that are there, by the name of the integrator."""
     if integrator == "adaptive":
@@ -260,22 +316,28 @@ def _parts(
         from catena.simulation.variational import variational_rows
 
         return variational_rows(rollout, q, v, row, state)
-    return _rows_by_steps(rollout, q, v, row)
+    return _rows_by_steps(rollout, q, v, row, memory)
 
 
-def _rows_by_steps(rollout: Rollout, q: Array, v: Array, row: int) -> Iterator[Filled]:
+def _rows_by_steps(rollout: Rollout, q: Array, v: Array, row: int, memory: Any) -> Iterator[Filled]:
     """Fill in rows by rollouts, each about as long as :data:`PACE` allows."""
     every, size = rollout.asked.every, FIRST
     while row < rollout.rows:
         count = min(size, rollout.rows - row)
-        began, start = time.perf_counter(), (q[..., row, :].copy(), v[..., row, :].copy())
-        part = run_of(rollout.again(q=start[0], v=start[1], steps=count * every, first=row * every))
+        began = time.perf_counter()
+        part = _part(rollout, q, v, row, count, memory)
         q[..., row : row + count + 1, :], v[..., row : row + count + 1, :] = part.q, part.v
         step = np.where(part.diverged_step >= 0, part.diverged_step + row * every, -1)
-        row += count
-        yield Filled(row, step, part.diverged_joint)
+        row, memory = row + count, part.memory
+        yield Filled(row, step, part.diverged_joint, memory)
         if time.perf_counter() - began < PACE / 2:
             size *= 2
+
+
+def _part(rollout: Rollout, q: Array, v: Array, row: int, count: int, memory: Any) -> Run:
+    """So many rows from one that is filled in."""
+    every, state = rollout.asked.every, (q[..., row, :].copy(), v[..., row, :].copy())
+    return run_of(rollout.again(q=state[0], v=state[1], steps=count * every, first=row * every, memory=memory or None))
 
 
 def _steps(duration: Any, dt: Any) -> int:

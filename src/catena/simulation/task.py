@@ -144,8 +144,8 @@ class Play:
         """
         steps = self.task.steps
         rollout = self._rollout.again(q=q, v=v, parameters=action, first=count * steps)
-        rows, speeds, _, _ = rollout.results(None)
-        new, fast = rows[..., -1, :], speeds[..., -1, :]
+        found = rollout.results(None)
+        new, fast = found.q[..., -1, :], found.v[..., -1, :]
         good = healthy(new, fast, None)[..., None]
         return np.where(good, new, q), np.where(good, fast, v), ~good[..., 0]
 

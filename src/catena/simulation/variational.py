@@ -51,7 +51,7 @@ def variational_rows(rollout: Rollout, q: Array, v: Array, row: int, state: Mapp
         q[..., new, :] = found["q"][..., 1:, :]
         v[..., new, :] = robot.mass_matrix(q[..., new, :]).solve(found["p"][..., 1:, :])
         at = {**found, "q": found["q"][..., -1, :], "p": found["p"][..., -1, :]}
-        yield Filled(row + count, *_failed(rollout, q, v, slice(row, row + count + 1), found["worst"]), at)
+        yield Filled(row + count, *_failed(rollout, q, v, slice(row, row + count + 1), found["worst"]), state=at)
         row += count
         size *= 2 if time.perf_counter() - began < PACE / 2 else 1
 

@@ -1,4 +1,4 @@
-"""Symbolic dynamics: the same algorithms on letters instead of numbers. Needs SymPy: extra ``catena[symbolic]``."""
+"""Symbolic dynamics: the same algorithms on letters instead of numbers. Needs SymPy, the extra `symbolic`."""
 
 from __future__ import annotations
 

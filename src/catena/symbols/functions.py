@@ -14,8 +14,10 @@ from catena.errors import UnknownNameError, UnsupportedError
 from catena.functions.frames import function_of
 from catena.functions.function import Function
 from catena.functions.linkwise import run_on
+from catena.later import optional
 from catena.model.joints import JOINT_TYPES
 from catena.model.lowering.lowered import lower
+from catena.model.mimic import refuse_followers
 from catena.model.tree import Tree
 from catena.scalars import Scalar
 from catena.spatial import ArticulatedInertia, Mat3, RigidInertia
@@ -139,7 +141,7 @@ def symbolic(
     `form` is "closed" for equations that are written out, which grow exponentially with the number of links; or
     "recursion" for the algorithm itself as an ordered list of short definitions (`definitions` of the result), with the
     papers' letters for what it keeps; its length grows as the algorithm's cost does. Without it, small mechanisms are
-    written out. Returns a `Symbolic`. Needs SymPy, the extra `catena[symbolic]`.
+    written out. Returns a `Symbolic`. Needs SymPy, the extra `catena-dynamics[symbolic]`.
     """
     known = [*WHAT, FORWARD_DYNAMICS, *FUNCTIONS, *OF_LINKS]
     if not isinstance(what, str) or what not in known:
@@ -149,6 +151,7 @@ def symbolic(
     if (link is not None) != (what in OF_LINKS):
         wanted = "a link" if what in OF_LINKS else "no link"
         raise UnsupportedError(f"symbolic {what!r}: expected {wanted}, found link={link!r}")
+    refuse_followers(robot.tree, "symbolic")
     _require_sympy()
     closed = what in WHAT or what == FORWARD_DYNAMICS
     if form == "closed" and not closed:
@@ -274,10 +277,7 @@ def _forward_dynamics(
 
 
 def _require_sympy() -> None:
-    try:
-        import sympy  # noqa: F401
-    except ImportError as error:
-        raise UnsupportedError('symbolic expressions need SymPy: pip install "catena[symbolic]"') from error
+    optional("sympy", "symbolic", "symbolic expressions need SymPy")
 
 
 def _coordinate_names(tree: Tree) -> dict[str, list[str]]:

@@ -11,6 +11,7 @@ from tests.helpers import placements
 
 import catena
 from catena import LoadError, UnsupportedError, robots
+from catena.model.readers.meshes import MeshReference
 
 mujoco = pytest.importorskip("mujoco")
 
@@ -149,7 +150,7 @@ def test_meshes_keep_the_pose_of_the_file(tmp_path: Path) -> None:
     geom = '<geom type="mesh" mesh="box" pos="0.1 0.2 0.3" euler="0 0 90"/>'
     file = tmp_path / "m.xml"
     file.write_text(model(body(geom), '<asset><mesh name="box" file="box.obj"/></asset>'))
-    (mesh,) = catena.load(file).tree.meshes["b"]
+    mesh = next(shape for shape in catena.load(file).tree.meshes["b"] if isinstance(shape, MeshReference))
     np.testing.assert_allclose(mesh.position, [0.1, 0.2, 0.3], rtol=0, atol=1e-6)
     np.testing.assert_allclose(mesh.rotation, [[0, -1, 0], [1, 0, 0], [0, 0, 1]], rtol=0, atol=1e-6)
     assert mesh.resolve() == (tmp_path / "box.obj").resolve()
@@ -186,5 +187,5 @@ def test_no_body_at_all() -> None:
 
 def test_without_mujoco_the_remedy_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "mujoco", None)
-    with pytest.raises(UnsupportedError, match=r'pip install "catena\[mjcf\]"'):
+    with pytest.raises(UnsupportedError, match=r"pip install 'catena-dynamics\[mjcf\]'"):
         catena.load("<mujoco/>")

@@ -267,6 +267,14 @@ def test_a_fault_inside_mujoco_spoils_nothing_else(tmp_path: Path) -> None:
         assert done.stdout.strip() == b"loaded 1"
 
 
+@pytest.mark.parametrize("inside", ["<plugin/><plugin/>", "<frame><plugin/></frame><plugin/>", "<plugin/>"])
+def test_plugins_of_a_replicate_do_not_crash_mujoco(inside: str, tmp_path: Path) -> None:
+    text = model(f'{BODY}\n<replicate count="3">{inside}</replicate>')
+    assert loaded_apart(write(tmp_path / "m.xml", text), tmp_path).startswith("LoadError")
+    with pytest.raises(LoadError, match="line 2: <plugin> of a <replicate> belongs to no body"):
+        catena.load(text)
+
+
 def test_deep_models_are_within_the_threads_stack() -> None:
     deep = "".join(f'<body name="b{i}"><joint name="j{i}"/>{GEOM}' for i in range(450)) + "</body>" * 450
     assert catena.load(model(deep)).nv == 450

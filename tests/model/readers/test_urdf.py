@@ -107,15 +107,19 @@ def test_a_mesh_scale_of_four_numbers() -> None:
         catena.load(two_links(LIMIT, inside=INERTIAL + mesh.format("4").replace("3 4", "nan 4")))
 
 
-def test_mimic_is_kept_and_said() -> None:
+def test_mimic_is_eliminated_or_kept() -> None:
     second = '<joint name="k" type="revolute"><parent link="b"/><child link="c"/>' + LIMIT
     second += '<mimic joint="j" multiplier="-2" offset="0.5"/></joint>'
     first = f'<joint name="j" type="revolute">{ENDS}{LIMIT}</joint>'
-    with pytest.warns(catena.ModelWarning, match="mimic"):
-        loaded = catena.load(robot(link("a"), link("b"), link("c"), first, second))
-    assert loaded.nv == 2
-    assert loaded.tree.mimic["k"] == ("j", -2.0, 0.5)
-    assert any("mimic" in warning and "'k'" in warning for warning in loaded.warnings)
+    text = robot(link("a"), link("b"), link("c"), first, second)
+    for mimic, nv in (("eliminated", 1), ("independent", 2)):
+        loaded = catena.load(text, mimic=mimic)
+        assert loaded.nv == nv
+        assert loaded.tree.mimic["k"] == ("j", -2.0, 0.5)
+        assert not any("mimic" in warning for warning in loaded.warnings)
+    assert catena.load(text) == catena.load(text, mimic="eliminated")
+    with pytest.raises(catena.UnsupportedError, match="mimic"):
+        catena.load(text, mimic="eliminate")
 
 
 def test_what_is_not_the_mechanism_is_passed_over() -> None:

@@ -14,14 +14,15 @@ are configurations, have the kind "v". For a free joint that is the spatial velo
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 from catena.errors import UnknownNameError, UnsupportedError
+from catena.functions.derived.pieces import gathered, spread, unpacked
 from catena.functions.derived.rolled import rolled_jvp, rolled_vjp
 from catena.functions.derived.unrolled import unrolled_jvp, unrolled_vjp
-from catena.functions.function import Function, by_recipe, kind
+from catena.functions.function import Function, by_recipe
 from catena.trace.recorder import RolledLinks
 
 
@@ -29,44 +30,51 @@ def jvp(function: Function, by: Sequence[str]) -> Function:
     """The derivatives of all outputs along directions of the inputs `by`: Jacobian times vector.
 
     Its inputs are those of the function and "d" + name for each name in `by`, of the kind that a direction has: first
-    all that the function must have and their directions, then the optional ones and theirs. Its outputs have the names
-    of the function's.
+    all that the function must have and their directions, then the optional ones and theirs. Where the function has an
+    input of that name already, as a derivative has, the direction's ends in "_". Its outputs have the names of the
+    function's.
     """
     by = _checked(function, by)
-    inputs = _with_more(function, {f"d{name}": (tangent_kind(function.inputs[name]), name) for name in by})
+    of = _new_names("d", by, function.inputs)
+    inputs = _with_more(function, {of[name]: (tangent_kind(function.inputs[name]), name) for name in by})
     outputs = {name: tangent_kind(k) for name, k in function.outputs.items()}
     made = _derived(function, f"jvp:{','.join(by)}", inputs, outputs)
+    flat = unpacked(function)
 
     def algorithm(links: Any, *given: Any) -> Any:
         arguments = dict(zip(inputs, given, strict=True))
-        directions = {name: arguments[f"d{name}"] for name in by if arguments[f"d{name}"] is not None}
+        directions = {name: arguments[of[name]] for name in by if arguments[of[name]] is not None}
         transform = rolled_jvp if isinstance(links, RolledLinks) else unrolled_jvp
-        return _one_or_all(transform(links, function, arguments, directions))
+        found = transform(links, flat, spread(function.inputs, arguments), spread(function.inputs, directions))
+        return _one_or_all(gathered(function.outputs, found))
 
-    optional = (*function.optional, *[f"d{name}" for name in by if name in function.optional])
+    optional = (*function.optional, *[of[name] for name in by if name in function.optional])
     return replace(made, algorithm=algorithm, optional=optional)
 
 
 def vjp(function: Function, by: Sequence[str]) -> Function:
     """The gradients by the inputs `by` of the outputs' sum, weighted: vector times Jacobian.
 
-    Its inputs are those of the function and "w" + name for each output, the weights; first all that the function must
-    have, then the weights, then the optional ones. Its outputs are "d" + name for each name in `by`: optional inputs
-    among those must then be given.
+    Its inputs are those of the function and "w" + name for each output, the weights, with "_" at the end where there is
+    such an input already; first all that the function must have, then the weights, then the optional ones. Its outputs
+    are "d" + name for each name in `by`: optional inputs among those must then be given.
     """
     by = _checked(function, by)
     if function.dense:
         raise UnsupportedError(f"{function.name} gives a whole matrix: expected arrays that weights can be given for")
-    weights = {f"w{name}": (tangent_kind(k), "") for name, k in function.outputs.items()}
-    inputs = _with_more(function, weights)
-    made = _derived(
-        function, f"vjp:{','.join(by)}", inputs, {f"d{name}": tangent_kind(function.inputs[name]) for name in by}
-    )
+    of = _new_names("w", function.outputs, function.inputs)
+    inputs = _with_more(function, {of[name]: (tangent_kind(k), "") for name, k in function.outputs.items()})
+    outputs = {f"d{name}": tangent_kind(function.inputs[name]) for name in by}
+    made = _derived(function, f"vjp:{','.join(by)}", inputs, outputs)
+    flat = unpacked(function)
 
     def algorithm(links: Any, *given: Any) -> Any:
         arguments = dict(zip(inputs, given, strict=True))
+        weights = spread(function.outputs, {name: arguments[of[name]] for name in function.outputs})
+        wanted = list(spread(function.inputs, {name: arguments[name] for name in by}))
         transform = rolled_vjp if isinstance(links, RolledLinks) else unrolled_vjp
-        return _one_or_all(transform(links, function, arguments, [arguments[name] for name in weights], by))
+        found = transform(links, flat, spread(function.inputs, arguments), list(weights.values()), wanted)
+        return _one_or_all(gathered(outputs, found))
 
     optional = tuple(name for name in function.optional if name not in by)
     return replace(made, algorithm=algorithm, optional=optional)
@@ -99,11 +107,19 @@ def _checked(function: Function, by: Sequence[str]) -> tuple[str, ...]:
     for name in by:
         if name not in function.inputs:
             raise UnknownNameError.among(f"input of {function.name}", name, function.inputs)
-        if kind(function.inputs[name]).per not in ("q", "v", "link", "robot"):
-            raise UnsupportedError(f"{function.name}: {name} is made of several arrays; differentiate by these")
     if function.algorithm is by_recipe:
         raise UnsupportedError(f"{function.name} is composed with NumPy: it has no sweeps that could be differentiated")
     return tuple(by)
+
+
+def _new_names(letter: str, of: Iterable[str], taken: Container[str]) -> dict[str, str]:
+    """Names for what belongs to these arrays, none of them taken."""
+    found: dict[str, str] = {}
+    for name in of:
+        found[name] = letter + name
+        while found[name] in taken:
+            found[name] += "_"
+    return found
 
 
 def _with_more(function: Function, more: Mapping[str, tuple[str, str]]) -> dict[str, str]:

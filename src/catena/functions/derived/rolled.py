@@ -14,7 +14,7 @@ from catena.trace.derivatives import cotangents
 from catena.trace.graph import LEAF, Expr, Operand, live
 from catena.trace.recorder import InputField, RolledLinks
 from catena.trace.recorder.derivatives import Adjoint, Tangent
-from catena.trace.recorder.links import RolledField
+from catena.trace.recorder.links import RolledField, known_before
 from catena.trace.recorder.recording import BASE, SELF, Body, Loop
 from catena.trace.substitute import substituted
 
@@ -56,7 +56,7 @@ def rolled_vjp(
 ) -> list[Any]:
     """The gradients by some inputs of the weighted sum of all outputs: a field each."""
     recorded = Recorded(links, function, arguments, by)
-    adjoint = Adjoint(links, recorded.first, list(recorded.arrays.values()))
+    adjoint = Adjoint(links, recorded.first, list(recorded.arrays.values()), list(recorded.started))
     at_base: dict[Expr, Operand] = {}
     for kind_name, output, weight in zip(function.outputs.values(), recorded.outputs, weights, strict=True):
         k = kind(kind_name)
@@ -68,6 +68,8 @@ def rolled_vjp(
     summed = {node.args[1]: recorded.replaced(0, [x])[0] for node, x in at_base.items() if node.args[0] == BASE}
     adjoint.seed_at_base(summed)
     adjoint.append()
+    for node, slope in cotangents(list(recorded.started.values()), adjoint.at_start()).items():
+        at_base[node] = links.graph.add(at_base.get(node, 0.0), slope)
     results = [_gradient(adjoint, recorded, function, name, at_base) for name in by]
     recorded.replace_leaves()
     return [_total(links, *result) if isinstance(result, tuple) else result for result in results]
@@ -137,12 +139,13 @@ class Recorded:
         given = {name: self._stand_in(name, k) for name, k in kinds.items()}
         result = function.algorithm(links, *[given.get(n, arguments.get(n)) for n in function.inputs])
         self.outputs: list[Any] = list(result) if isinstance(result, tuple) else [result]
-        at_base = [x for values in links.base_values.values() for x in values]
-        if any(node.op == LEAF and node.args[0] in self.arrays.values() for node in live(at_base)):
-            raise UnsupportedError(
-                f"{function.question}: the base starts with something made of {' or '.join(by)}, by which loops over "
-                "links cannot be differentiated; use kernel='unrolled'"
-            )
+        self.started = {
+            (name, i): x
+            for name, values in links.base_values.items()
+            for i, x in enumerate(values)
+            if any(node.op == LEAF and node.args[0] in self.arrays.values() for node in live([x]))
+        }
+        """What the base starts with that is made of these inputs."""
 
     def leaves(self, name: str, number: int) -> list[Expr]:
         """The leaves in place of an input, at links of a class."""
@@ -160,9 +163,18 @@ class Recorded:
 
     def replace_leaves(self) -> None:
         """Have all that was recorded since read the inputs themselves."""
-        for loop in self._links.loops[self.first :]:
+        links = self._links
+        for loop in links.loops[self.first :]:
+            loop.start = dict(zip(loop.start, self.replaced(0, list(loop.start.values())), strict=True))
             for number, body in enumerate(loop.bodies):
                 loop.bodies[number] = body.with_values(self.replaced(number, body.values))
+        for name, values in links.base_values.items():
+            links.base_values[name] = self.replaced(0, values)
+            if not all(known_before(x) for x in links.base_values[name]):
+                raise UnsupportedError(
+                    "derivatives along what is known only after a sweep, of what the base starts with, are not known "
+                    "in loops over links; use kernel='unrolled'"
+                )
 
 
 def _values(links: RolledLinks, field: Any, k: Kind) -> list[Any]:

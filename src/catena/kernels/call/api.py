@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import platform
+
 from catena.kernels.call.code import Code
 from catena.kernels.call.header import Header
 
@@ -24,8 +26,10 @@ FUNCTIONS = (
     "PyArray_Return",
     "PyThreadState_Get",
     "_PyObject_MakeTpCall",
+    "fetestexcept",
+    "feclearexcept",
 )
-"""The last two are needed where ``PyObject_Vectorcall`` is not exported."""
+"""Two are needed where ``PyObject_Vectorcall`` is not exported; the last two are C's."""
 
 OBJECTS = ("PyArray_Type", "None", "str", "int", "float", "list", "tuple", "dict", "float64", "dtype64", "dtype32")
 
@@ -37,6 +41,42 @@ API_IR = f"@api = dso_local global [{len(API)} x ptr] zeroinitializer\n"
 def api(code: Code, name: str) -> str:
     """Code that loads an address from the table."""
     return code.word("@api", API.index(name), "ptr")
+
+
+X86 = platform.machine().lower() in ("x86_64", "amd64")
+FLAGS = 0x05 if X86 else 0x03
+"""What C's header calls FE_INVALID | FE_DIVBYZERO, and on x86 the bits of the register that holds them."""
+
+
+def raised_ir() -> str:
+    """``raised``: whether this thread divided by zero or made a NaN out of numbers since it was last asked."""
+    return _raised_on_x86() if X86 else _raised_by_c()
+
+
+def _raised_on_x86() -> str:
+    """The register itself is read: C's function also reads the one of an older kind of arithmetic, which takes long."""
+    c = Code("i1 @raised()")
+    register = c.room("i32")
+    c.call("@llvm.x86.sse.stmxcsr", f"ptr {register}", gives="void")
+    bits = c.word(register, 0, "i32")
+    found = c.compare("ne", c.new(f"and i32 {bits}, {FLAGS}"), "0", "i32")
+    with c.when(found):
+        c.set_word(register, 0, c.new(f"and i32 {bits}, {~FLAGS}"), "i32")
+        c.call("@llvm.x86.sse.ldmxcsr", f"ptr {register}", gives="void")
+    c.give(found, "i1")
+    return f"declare void @llvm.x86.sse.stmxcsr(ptr)\ndeclare void @llvm.x86.sse.ldmxcsr(ptr)\n{c}"
+
+
+def _raised_by_c() -> str:
+    c = Code("i1 @raised()")
+    found = c.variable("i1", "false")
+    test = api(c, "fetestexcept")
+    with c.when(c.compare("ne", test, "null", "ptr")):
+        found.set(c.compare("ne", c.call(test, f"i32 {FLAGS}", gives="i32"), "0", "i32"))
+        with c.when(found.get()):
+            c.call(api(c, "feclearexcept"), f"i32 {FLAGS}", gives="i32")
+    c.give(found.get(), "i1")
+    return str(c)
 
 
 def vectorcall_ir() -> str:

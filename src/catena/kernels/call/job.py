@@ -99,15 +99,21 @@ def _fill(
         "done": 0,
         "bell": bell or ctypes.addressof(words) + 8 * JOB.index("unheard"),
         "unheard": 0,
+        "raised": 0,
     }
     words[: len(JOB)] = [values[word] for word in JOB]
 
 
-def large_job(kernel: Kernel) -> Callable[..., None]:
-    """The function to which the emitted call hands batches that are worth sharing."""
+def large_job(kernel: Kernel, watch: Callable[..., None] | None = None) -> Callable[..., None]:
+    """The function to which the emitted call hands batches that are worth sharing.
+
+    ``watch(1, samples, *arrays)`` is called if a sample divided by zero.
+    """
 
     def large(address: int, samples: int, *arrays: Any) -> None:
         words = Words.from_buffer_copy(ctypes.string_at(address, ctypes.sizeof(Words)))
         run_job(kernel, plan_for(kernel, samples), words, samples, arrays)
+        if watch is not None and words[JOB.index("raised")]:
+            watch(1, samples, *arrays)
 
     return large

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from catena.kernels.call.api import X86
 from catena.kernels.call.books import Made
 from catena.kernels.call.job import SHARED_WORK, large_job
 from catena.kernels.call.kernel import Kernel
@@ -28,18 +29,20 @@ def procedure(
     wrapper: type = tuple,
     maker: Callable[[Any], None] | None = None,
     wrenches: Made | None = None,
+    watch: Callable[..., None] | None = None,
 ) -> Made | None:
     """The procedure that runs a kernel with inputs from these sources; None where that takes Python.
 
     ``wrapper`` is the class of several results. ``maker(self)`` makes arrays of self's own that are missing.
+    ``watch(leading, samples, *arrays)`` is called after a division by zero; ``leading`` is 0 for one sample alone.
     """
     ports = (*kernel.inputs, *kernel.outputs)
-    deepest = max((p.rank for p in ports), default=0)
     largest = max(kernel.single_scratch, kernel.batch_scratch)
-    if python_api() is None or largest > MAX_SCRATCH or deepest > MAX_DIMENSIONS:
+    deepest = max((p.rank for p in ports), default=0)
+    if largest > MAX_SCRATCH or deepest > MAX_DIMENSIONS or not _callable(watch is not None):
         return None
     memory = np.empty(largest + ALIGNMENT, dtype=np.uint8)
-    large, fresh = large_job(kernel), _fresh(kernel)
+    large, fresh = large_job(kernel, watch), _fresh(kernel)
     words = np.zeros(Procedure.SIZE + PORT_WORDS * len(ports), dtype=np.int64)
     widest = max(p.width for p in kernel.outputs) * kernel.dtype.itemsize
     values = {
@@ -58,6 +61,7 @@ def procedure(
         Procedure.WRAPPER: id(wrapper),
         Procedure.MAKER: 0 if maker is None else id(maker),
         Procedure.WRENCHES: 0 if wrenches is None else wrenches.address,
+        Procedure.WATCH: 0 if watch is None else id(watch),
     }
     for word, value in values.items():
         words[word] = value
@@ -65,7 +69,13 @@ def procedure(
     for port, source, row in zip(ports, (*sources, *[0] * len(kernel.outputs)), rows, strict=True):
         row[[Port.SOURCE, Port.RANK, Port.WIDTH, Port.POSITIVE]] = source, len(port.shape), port.width, port.positive
         row[Port.DIMENSIONS : Port.DIMENSIONS + len(port.shape)] = port.shape
-    return Made(words, (kernel, memory, large, fresh, wrapper, maker, wrenches))
+    return Made(words, (kernel, memory, large, fresh, wrapper, maker, wrenches, watch))
+
+
+def _callable(watched: bool) -> bool:
+    """Whether machine code may call Python here and, if need be, can tell that it divided by zero."""
+    known = python_api()
+    return known is not None and (not watched or X86 or known["fetestexcept"] != 0)
 
 
 def aligned(memory: np.ndarray) -> int:

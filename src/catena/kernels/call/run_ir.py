@@ -202,10 +202,13 @@ class _Run:
         alone = c.both(c.same("%out", "null"), c.compare("eq", self.n_outputs, "1"))
         with c.when(c.both(alone, self.one)):
             made = self._new_array(self.outputs)
-            self.answer.set(made)
             c.go_unless(c.compare("ne", made, "null", "ptr"), "release")
+            c.set_word(self.made, 0, made, "ptr")
             c.set_word(self.results, 0, c.member(made, Header.DATA), "ptr")
+            self.n_results.set("1")
             self._compute_one()
+            self._watch()
+            self.answer.set(made)
             with c.when(c.compare("eq", c.word(self.outputs, Port.RANK), "0")):
                 self.answer.set(c.call(api(c, "PyArray_Return"), f"ptr {made}"))
             c.go("release")
@@ -324,6 +327,19 @@ class _Run:
         c.go_unless(c.compare("ne", done, "null", "ptr"), "failed")
         c.call(api(c, "Py_DecRef"), f"ptr {done}", gives="void")
         c.label("computed")
+        self._watch()
+
+    def _watch(self) -> None:
+        """Have Python look at the arrays of a call that divided by zero, if the procedure says so."""
+        c = self.code
+        watched = c.compare("ne", c.word("%procedure", Procedure.WATCH, "ptr"), "null", "ptr")
+        with c.when(watched), c.when(c.call("@raised", gives="i1")):
+            with c.count(self.n_inputs) as i:
+                x = c.word(self.arrays, i, "ptr")
+                c.set_word(self.arrays, i, c.choice(c.same(x, "null"), api(c, "None"), x, "ptr"), "ptr")
+            done = self._python("WATCH", self.leading, self.count, c.sum(self.n_inputs, self.n_outputs))
+            c.go_unless(c.compare("ne", done, "null", "ptr"), "failed")
+            c.call(api(c, "Py_DecRef"), f"ptr {done}", gives="void")
 
     def _compute_one(self) -> None:
         single, context, scratch = self._kernel("SINGLE")

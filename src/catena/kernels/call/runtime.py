@@ -17,7 +17,7 @@ import os
 from collections.abc import Callable
 
 from catena.kernels.call.answer_ir import answer_ir, get_ir, same_ir, same_keys_ir
-from catena.kernels.call.api import API_IR, vectorcall_ir
+from catena.kernels.call.api import API_IR, raised_ir, vectorcall_ir
 from catena.kernels.call.plain_ir import plain_ir
 from catena.kernels.call.run_ir import run_ir
 from catena.kernels.call.share_ir import SHARE_IR
@@ -40,7 +40,7 @@ def runtime_module() -> Module:
 def runtime_ir() -> str:
     """The IR of the shared machine code."""
     calls = get_ir(), answer_ir(), same_ir(), same_keys_ir(), run_ir(), plain_ir(), wrenches_ir()
-    return "\n".join((SHARE_IR, API_IR, vectorcall_ir(), *calls))
+    return "\n".join((SHARE_IR, API_IR, raised_ir(), vectorcall_ir(), *calls))
 
 
 @functools.cache

@@ -22,6 +22,7 @@ JOB = (
     "done",  # how many samples are computed
     "bell",  # address of a counter that grows when work on a job begins, below zero in a forked child
     "unheard",  # a bell that nobody listens to
+    "raised",  # not zero if some sample divided by zero, or made a NaN out of numbers
 )
 """The first words of a job, in order."""
 
@@ -47,6 +48,7 @@ _LOAD_COMMON = f"""
   %outputs = getelementptr i64, ptr %job, i64 {RESULTS}
 {_at("next", "%next")}
 {_at("done", "%done")}
+{_at("raised", "%raised")}
 {_load("entry", "%entry.point", "ptr")}
 {_load("context", "%context", "ptr")}
 {_load("samples", "%count", "i64")}
@@ -59,6 +61,10 @@ def _ring_after(taken: str) -> str:
   %rings = zext i1 %is.first to i64
   %rung = atomicrmw add ptr %bell, i64 %rings monotonic"""
 
+
+_NOTE_FLAGS = """  %flag = call i1 @raised()
+  %flag.word = zext i1 %flag to i64
+  %flags = atomicrmw or ptr %raised, i64 %flag.word monotonic"""
 
 SHARE_IR = f"""
 define dso_local void @share_batch(ptr %job, ptr %scratch) #0 {{
@@ -75,6 +81,7 @@ run:
   %samples = select i1 %last, i64 %left, i64 %piece
 {_ring_after("%first")}
   call void %entry.point(ptr %context, ptr %inputs, ptr %strides, ptr %outputs, ptr %scratch, i64 %first, i64 %samples)
+{_NOTE_FLAGS}
   %done.batch = atomicrmw add ptr %done, i64 %samples release
   br label %take
 end:
@@ -99,6 +106,7 @@ run:
   call void @advance(ptr %rows, ptr %inputs, ptr %strides, i64 %n.inputs, i64 %bytes, i64 %sample)
   call void @advance(ptr %results, ptr %outputs, ptr %widths, i64 %n.outputs, i64 %bytes, i64 %sample)
   call void %entry.point(ptr %context, ptr %rows, ptr %results, ptr %scratch)
+{_NOTE_FLAGS}
   %done.one = atomicrmw add ptr %done, i64 1 release
   br label %take
 end:

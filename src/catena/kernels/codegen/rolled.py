@@ -183,7 +183,7 @@ class _Sweeps:
     def _turn_at_base(self, number: int, body: Body) -> None:
         """Between two loops, what is made of the base's values and stored there."""
         self.w.label(f"loop{number}.start")
-        here = {BASE: "%fields", SELF: "%fields", **{f"in:{name}": f"%in.{name}" for name in self.inputs}}
+        here = {BASE: "%fields", SELF: "%fields", **self._arrays(_NO_LINK)}
         self._body(f"loop{number}", body, here, (), ())
         self.w.put(f"br label %loop{number + 1}.start")
 

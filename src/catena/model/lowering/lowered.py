@@ -18,6 +18,7 @@ from catena.model.joints import Continuous, Revolute
 from catena.model.lowering.frames import chosen
 from catena.model.lowering.placement import ROUNDING, factored
 from catena.model.lowering.regroup import Inertias, regrouped
+from catena.model.mimic import Followers
 from catena.model.singular import without_inverse
 from catena.model.tree import Tree
 
@@ -42,7 +43,8 @@ class Lowered:
     Placement of a link on its parent: ct, st, a, b, d, ca, sa, phi, cp, sp, r (see
     :mod:`catena.model.lowering.placement`) and pitch; inertia: m, hx … hz, Ixx … Izz; the user's frame in the internal
     one: Fxx … Fzz (rotation), Fx, Fy, Fz (origin). `solid` tells which links' own inertia has an inverse, where that
-    was asked for; otherwise all count as solid.
+    was asked for; otherwise all count as solid. Where joints follow others, all rows are those of the whole tree, and
+    `followers` says how it moves.
     """
 
     parent: Array
@@ -57,6 +59,7 @@ class Lowered:
     rest: Array
     gravity: Array
     solid: Array
+    followers: Followers | None = None
 
     @property
     def n(self) -> int:

@@ -12,8 +12,7 @@ from pathlib import Path, PurePosixPath
 from urllib.parse import unquote
 
 from catena.errors import LoadError
-
-Vector = tuple[float, float, float]
+from catena.model.shapes import Color, Vector
 
 
 @dataclass(frozen=True)
@@ -22,6 +21,7 @@ class MeshReference:
 
     `rotation` holds the rows of a 3x3 rotation, `position` is in metres, `scale` is per axis; `role` is "visual" or
     "collision". `directory` is the model's own (None for text), `roots` are directories in which packages may lie.
+    `color` is red, green, blue and opacity, 0 to 1, or None where the model gives none.
     """
 
     uri: str
@@ -31,6 +31,7 @@ class MeshReference:
     scale: Vector = (1.0, 1.0, 1.0)
     directory: str | None = None
     roots: tuple[str, ...] = ()
+    color: Color | None = None
 
     def resolve(self) -> Path:
         """The mesh's file, with symbolic links followed. Raises LoadError if there is none in an allowed place."""

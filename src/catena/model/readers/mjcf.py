@@ -26,16 +26,16 @@ import numpy as np
 import numpy.typing as npt
 
 from catena.errors import LoadError, ModelError, UnsupportedError
+from catena.later import install
 from catena.model.parts import JointPart, LinkPart
-from catena.model.readers.meshes import MeshReference
 from catena.model.readers.mjcf_equality import equalities
+from catena.model.readers.mjcf_shapes import rotation_of, shapes_of
 from catena.model.readers.mjcf_source import Source, mjcf_source
 from catena.model.readers.xml import LARGEST, Document
 
 Array = npt.NDArray[np.float64]
 
 FREE, BALL, SLIDE, HINGE = range(4)  # mjtJoint
-MESH = 7  # mjtGeom
 _LEFT_OUT = {
     "neq": "equality constraints",
     "ntendon": "tendons",
@@ -56,7 +56,7 @@ def compile_mjcf(source: Source) -> tuple[Any, list[str]]:
     try:
         import mujoco
     except ImportError:
-        raise UnsupportedError(f'{document.source}: reading MJCF takes MuJoCo: pip install "catena[mjcf]"') from None
+        raise UnsupportedError(f"{document.source}: reading MJCF takes MuJoCo: {install('mjcf')}") from None
     try:
         with ThreadPoolExecutor(max_workers=1) as thread:
             model, said = thread.submit(_compiled, mujoco, source).result()
@@ -116,7 +116,7 @@ class MjcfParts:
         self.gravity = _gravity(model)
         self.equalities, unheld = equalities(model, self._bodies, self._joints) if closed else ([], [])
         self.warnings = _left_out(model, {"neq"} if closed else set()) + unheld
-        self.links: list[LinkPart] = [LinkPart("world")]
+        self.links: list[LinkPart] = [LinkPart("world", meshes=shapes_of(model, 0, paths))]
         self.joints: list[JointPart] = []
         for body in range(1, model.nbody):
             self._body(body)
@@ -151,7 +151,7 @@ class MjcfParts:
             self.joints.append(JointPart(joint_name, "fixed", parent, name, rotation, position))
         turn = rotation_of(model.body_iquat[body])
         inertia = turn @ np.diag(model.body_inertia[body]) @ turn.T
-        meshes = self._meshes(body)
+        meshes = shapes_of(model, body, self._paths)
         mass, com = float(model.body_mass[body]), model.body_ipos[body].copy()
         self.links.append(LinkPart(name, mass, com, (inertia + inertia.T) / 2.0, meshes))
 
@@ -184,31 +184,6 @@ class MjcfParts:
             rotation = rotation @ _turn_about(axis, -ref)
         type_name = "revolute" if model.jnt_limited[joint] else "continuous"
         return JointPart(name, type_name, parent, child, rotation, position, axis, **common)
-
-    def _meshes(self, body: int) -> tuple[MeshReference, ...]:
-        """The body's mesh files, each with the pose the file gave it (MuJoCo moves meshes to their principal axes)."""
-        model, found = self.model, []
-        first, count = int(model.body_geomadr[body]), int(model.body_geomnum[body])
-        for geom in range(first, first + count):
-            mesh = int(model.geom_dataid[geom])
-            if int(model.geom_type[geom]) != MESH or mesh < 0 or model.mesh_pathadr[mesh] < 0:
-                continue
-            start = int(model.mesh_pathadr[mesh])
-            path = model.paths[start : model.paths.index(b"\0", start)].decode(errors="replace")
-            path = self._paths.get(path, path)
-            rotation = rotation_of(model.geom_quat[geom]) @ rotation_of(model.mesh_quat[mesh]).T
-            position = model.geom_pos[geom] - rotation @ model.mesh_pos[mesh]
-            found.append(
-                MeshReference(
-                    path,
-                    "visual" if model.geom_group[geom] <= 2 else "collision",
-                    tuple(tuple(row) for row in rotation.tolist()),  # type: ignore[arg-type]
-                    tuple(position.tolist()),
-                    tuple(model.mesh_scale[mesh].tolist()),
-                    directory=os.path.dirname(path) or None,
-                )
-            )
-        return tuple(found)
 
 
 def _check_numbers(model: Any, bodies: Sequence[str], joints: Sequence[str]) -> None:
@@ -266,20 +241,6 @@ def _left_out(model: Any, known: set[str]) -> list[str]:
     if balls:
         found.append(f"limits of {balls} ball joints")
     return [f"left out, not part of a robot: {', '.join(found)}"] if found else []
-
-
-def rotation_of(quaternion: npt.ArrayLike) -> Array:
-    """The rotation matrix of MuJoCo's quaternion (w, x, y, z)."""
-    w, x, y, z = np.asarray(quaternion, dtype=float).tolist()
-    norm = math.sqrt(w * w + x * x + y * y + z * z)
-    w, x, y, z = w / norm, x / norm, y / norm, z / norm
-    return np.array(
-        [
-            [w * w + x * x - y * y - z * z, 2.0 * (x * y - w * z), 2.0 * (x * z + w * y)],
-            [2.0 * (x * y + w * z), w * w - x * x + y * y - z * z, 2.0 * (y * z - w * x)],
-            [2.0 * (x * z - w * y), 2.0 * (y * z + w * x), w * w - x * x - y * y + z * z],
-        ]
-    )
 
 
 def _turn_about(axis: Array, angle: float) -> Array:

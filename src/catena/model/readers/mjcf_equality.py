@@ -59,7 +59,7 @@ def _unused(name: str, used: set[str]) -> str:
 
 def _held(model: Any, i: int, bodies: Sequence[str], kind: int, name: str) -> AnyConstraint:
     """A <connect> or a <weld>, between bodies or between sites."""
-    from catena.model.readers.mjcf import rotation_of
+    from catena.model.readers.mjcf_shapes import rotation_of
 
     numbers = (int(model.eq_obj1id[i]), int(model.eq_obj2id[i]))
     if int(model.eq_objtype[i]) == _SITE:

@@ -207,16 +207,20 @@ class _Writer:
             if skipped == depth:
                 continue
             del copies[depth + 1 :]
-            attributes = self._guarded(element, place, copies, children.get(i))
+            attributes = self._guarded(element, place, copies, children.get(i), ends)
             out.append(f"{'' if i == 0 else chr(10)}<{element.tag} {attributes}>{NO_RANGES if i == 0 else ''}")
             written.append((place.document, place.line(element)))
             self.source.named.setdefault((element.tag, element.get("name", "")), written[-1])
             ends.append(element.tag)
         return "".join(out) + "".join(f"</{tag}>" for tag in reversed(ends)) + "\n"
 
-    def _guarded(self, element: Element, place: Place, copies: list[int], child: str | None) -> str:
-        """The element's attributes, after its weight was found to be bearable; `copies` goes down to its children."""
+    def _guarded(self, element: Element, place: Place, copies: list[int], child: str | None, inside: list[str]) -> str:
+        """The element's attributes, after its weight was found to be bearable; `copies` goes down to its children.
+
+        `inside` holds the tags of the elements around it.
+        """
         try:
+            _check_plugin(element, inside)
             attributes = self._attributes(element, place, child)
             size = self._file_size(element, attributes)
             copies.append(copies[-1] * caps.copies_of(element, size))
@@ -290,6 +294,12 @@ class _Writer:
             if place.places == self.main:
                 raise
             return place.places.find(name, climb=True)
+
+
+def _check_plugin(element: Element, inside: list[str]) -> None:
+    """A plugin of a replicate, in none of its bodies: with another one beside it, MuJoCo's compiler crashes."""
+    if element.tag == "plugin" and next((tag for tag in reversed(inside) if tag != "frame"), "") == "replicate":
+        raise Refused("of a <replicate> belongs to no body, and can crash MuJoCo; put it into the body that it is for")
 
 
 def _about(element: Element, error: Exception) -> str:

@@ -3,8 +3,9 @@
 Follows https://wiki.ros.org/urdf/XML with these readings: a joint's axis is (1, 0, 0) unless given and need not be of
 unit length; a planar joint moves in the plane perpendicular to its axis; rpy means Rz(yaw) Ry(pitch) Rx(roll), computed
 as written, never rounded to right angles; mimic joints are independent joints that remember their master.
-Visual meshes are kept by name. Everything that is not about the mechanism (transmissions, materials, gazebo, sensors,
-ros2_control, calibration, safety controllers) is passed over.
+Meshes are kept by name, boxes, spheres, cylinders and capsules as they are, for those who draw the robot. Everything
+that is not about the mechanism (transmissions, gazebo, sensors, ros2_control, calibration, safety controllers) is
+passed over.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from xml.etree.ElementTree import Element
 from catena.errors import LoadError
 from catena.model.parts import Mimic
 from catena.model.readers.meshes import MeshReference
+from catena.model.readers.urdf_shapes import colors_of, primitive
 from catena.model.readers.xml import (
     LARGEST,
     Document,
@@ -34,6 +36,7 @@ from catena.model.readers.xml import (
     unread,
     vector,
 )
+from catena.model.shapes import Color, Primitive
 from catena.model.topology import listed
 
 Matrix = tuple[Vector, Vector, Vector]
@@ -60,7 +63,7 @@ UNLIMITED = (-INF, INF, INF, INF)
 NO_LOSSES = (0.0, 0.0)
 UNDIRECTED = ("fixed", "free", "spherical")  # joints
 LOSSES = {"damping": 0.0, "friction": 0.0}
-IGNORED = {"material", "transmission", "gazebo", "sensor", "ros2_control", "plugin", "mujoco", "group", "drake"}
+IGNORED = {"transmission", "gazebo", "sensor", "ros2_control", "plugin", "mujoco", "group", "drake"}
 
 
 class UrdfParts:
@@ -69,14 +72,15 @@ class UrdfParts:
     Links and joints are plain tuples of the fields of LinkPart and JointPart.
     """
 
-    def __init__(self, document: Document, package_roots: tuple[str, ...] = (), *, closed: bool = False) -> None:
-        self.document, self._closed = document, closed
+    def __init__(self, document: Document, package_roots: tuple[str, ...] = ()) -> None:
+        self.document = document
         self.package_roots = package_roots
         self.directory = None if document.path is None else str(document.path.absolute().parent)
         self.name = "robot"
         self.links: list[tuple[Any, ...]] = []
         self.joints: list[tuple[Any, ...]] = []
         self.warnings: list[str] = []
+        self._colors: dict[str, Color] = {}  # of materials, by name, as they come
         self._odd: defaultdict[str, list[str]] = defaultdict(list)  # what is odd -> the names it is odd in
         self._part = -1  # of the root: which child is being read
         self._read()
@@ -111,7 +115,9 @@ class UrdfParts:
         if element.tag == "link":
             name = text(element, "name")
             mass, com, inertia = self._inertial(name, children(element, "inertial").get("inertial"))
-            self.links.append((name, mass, com, inertia, self._meshes(name, element)))
+            self.links.append((name, mass, com, inertia, self._shapes(name, element)))
+        elif element.tag == "material":
+            self._colors.update(colors_of(element))
         elif element.tag == "joint":
             self._joint(text(element, "name"), element)
         elif element.tag.startswith("xacro:"):
@@ -135,19 +141,43 @@ class UrdfParts:
         inertia_in_link = moments if rotation is IDENTITY else _turned(rotation, moments)
         return number(mass, "value", None, LARGEST), com, inertia_in_link
 
-    def _meshes(self, name: str, link: Element) -> tuple[MeshReference, ...]:
-        found = []
+    def _shapes(self, name: str, link: Element) -> tuple[MeshReference | Primitive, ...]:
+        """What the link is drawn with, and what it collides with."""
+        found: list[MeshReference | Primitive] = []
         for shape in link:
             if shape.tag not in ("visual", "collision"):
                 continue
             parts = children(shape, "geometry", "origin")
             geometry = parts.get("geometry")
-            mesh = None if geometry is None else children(geometry, "mesh").get("mesh")
+            if geometry is None:
+                continue
+            kinds, color = children(geometry, "mesh"), self._color(parts.get("material"))
+            mesh = kinds.get("mesh")
             if mesh is not None and mesh.get("filename", "").strip():
                 uri, place = text(mesh, "filename"), _pose(parts.get("origin"))
                 scale = self._scale(name, mesh)
-                found.append(MeshReference(uri, shape.tag, *place, scale, self.directory, self.package_roots))
+                found.append(MeshReference(uri, shape.tag, *place, scale, self.directory, self.package_roots, color))
+            elif mesh is None and kinds:
+                found += self._primitive(name, kinds, shape.tag, parts.get("origin"), color)
         return tuple(found)
+
+    def _primitive(
+        self, name: str, kinds: dict[str, Element], role: str, origin: Element | None, color: Color | None
+    ) -> list[Primitive]:
+        """The shape, or nothing and a warning where it cannot be drawn: it does not matter to the mechanism."""
+        try:
+            kind, size = primitive(*kinds.values())
+            return [Primitive(kind, size, role, *_pose(origin), color)]
+        except FieldError:
+            self._odd["links with shapes that cannot be drawn, passed over"].append(name)
+            return []
+
+    def _color(self, material: Element | None) -> Color | None:
+        """The colour that a material has in place, or under its name so far."""
+        if material is None:
+            return None
+        self._colors.update(colors_of(material))
+        return self._colors.get(material.get("name", ""))
 
     def _scale(self, name: str, mesh: Element) -> Vector:
         """The mesh's scale; of four numbers, which some exporters write, the first three."""
@@ -191,7 +221,7 @@ class UrdfParts:
                 damping,
                 friction,
                 0.0,  # no armature
-                None if mimic is None else self._mimic(name, joint_type, mimic),
+                None if mimic is None else self._mimic(joint_type, mimic),
                 0.0,  # no spring
                 0.0,
             )
@@ -215,12 +245,10 @@ class UrdfParts:
             return -INF, INF, limits[2], limits[3]
         return limits
 
-    def _mimic(self, name: str, joint_type: str, mimic: Element) -> Mimic | None:
+    def _mimic(self, joint_type: str, mimic: Element) -> Mimic | None:
         """The joint that this one should follow."""
         if joint_type == "fixed":
             return None
-        if not self._closed:
-            self._odd["mimic joints, loaded as independent joints (robot.tree.mimic has the rules)"].append(name)
         return Mimic(text(mimic, "joint"), number(mimic, "multiplier", 1.0), number(mimic, "offset", 0.0))
 
 

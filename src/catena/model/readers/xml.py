@@ -198,7 +198,9 @@ def _from_file(source: str | os.PathLike[str], name: str | None) -> Document:
         path = Path(source)
         return Document(read_regular(path), label, path)
     except FileNotFoundError:
-        raise LoadError(f"{label}: no such file (XML text would start with '<')") from None
+        raise LoadError(
+            f"{label}: no such file, nor a model of catena.robots (XML text would start with '<')"
+        ) from None
     except (Refused, TypeError) as error:
         raise LoadError(f"{label}: {error}") from None
 

@@ -47,14 +47,17 @@ class Tangent:
     def __init__(self, links: RolledLinks, first: int, directions: Directions) -> None:
         self.graph, self.directions, self.tag = links.graph, directions, links.tag("d")
         self._loops, self._moving = links.loops[first:], set[Slot]()
+        self._starts = {name: self.rates(0, values) for name, values in links.base_values.items()}
         while not (found := self._changing()) <= self._moving:
             self._moving |= found
         for loop in self._loops:
-            loop.start.update({self.beside(slot): 0.0 for slot in loop.start if slot in self._moving})
+            moving = [slot for slot in loop.start if slot in self._moving]
+            rates = self.rates(0, [loop.start[slot] for slot in moving])
+            loop.start.update({self.beside(slot): rate for slot, rate in zip(moving, rates, strict=True)})
             for number, body in enumerate(loop.bodies):
                 self._extend(number, body)
         for name in {name for name, _ in self._moving} & links.base_values.keys():
-            links.base_values[f"{name}{self.tag}"] = [0.0] * len(links.base_values[name])
+            links.base_values[f"{name}{self.tag}"] = self._starts[name]
 
     def beside(self, slot: Slot) -> Slot:
         """Where the rate of a scalar is kept."""
@@ -70,11 +73,11 @@ class Tangent:
 
     def _changing(self) -> set[Slot]:
         """The scalars of fields that are seen to change, if those known so far do."""
-        found: set[Slot] = set()
+        found = {(name, i) for name, rates in self._starts.items() for i, x in enumerate(rates) if _changes(x)}
         for number, body in ((n, body) for loop in self._loops for n, body in enumerate(loop.bodies)):
             slots = [*[slot for _, slot in body.stores], *body.carried]
             pairs = zip(slots, self.rates(number, body.values), strict=True)
-            found |= {slot for slot, rate in pairs if isinstance(rate, Expr) or rate != 0.0}
+            found |= {slot for slot, rate in pairs if _changes(rate)}
         return found
 
     def _extend(self, number: int, body: Body) -> None:
@@ -87,6 +90,10 @@ class Tangent:
         body.carried.update({slot: rate for slot, rate in carried.items() if slot in moving})
 
 
+def _changes(rate: Operand) -> bool:
+    return isinstance(rate, Expr) or rate != 0.0
+
+
 class Adjoint:
     """The adjoint of the loops from number `first` on, which is appended to them loop by loop.
 
@@ -97,13 +104,15 @@ class Adjoint:
         links: what was recorded so far.
         first: the first loop that counts.
         inputs: the arrays of the leaves to differentiate by.
+        started: what the base starts with that is made of these.
     """
 
-    def __init__(self, links: RolledLinks, first: int, inputs: Sequence[str]) -> None:
+    def __init__(self, links: RolledLinks, first: int, inputs: Sequence[str], started: Sequence[Slot] = ()) -> None:
         self.links, self.graph, self.inputs = links, links.graph, frozenset(inputs)
         self.loops = links.loops[first:]
         self.tag = links.tag("a")
         self.at_base: set[Slot] = set()  # what the base holds is asked for
+        self._started = started
         self._sums: list[dict[Slot, Operand]] = [{} for _ in links.classes]  # of each class, the adjoints so far
         self._ready: list[dict[Slot, Operand]] = [{} for _ in links.classes]  # to be in memory before the next loop
 
@@ -135,6 +144,12 @@ class Adjoint:
             made = _AdjointLoop(self, self.loops[j], remains.of_loop(j)).made()
             self._prepare()
             self.links.append_loop(made)
+
+    def at_start(self) -> list[Operand]:
+        """The adjoints of what the base starts with, in its memory after all loops."""
+        for slot in self._started:
+            self.zero_at_base(self.beside(slot))
+        return [leaf(self.graph, BASE, self.beside(slot)) for slot in self._started]
 
     def gradient(self, number: int, array: str, count: int) -> list[Operand]:
         """The derivatives by the leaves of an input, at links of a class, as expressions of the last loop."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -122,7 +123,7 @@ class RolledField:
 
     def _set_at_base(self, value: Any) -> None:
         scalars, links = leaves(value), self.links
-        if all(_known_before(x) for x in scalars):
+        if all(known_before(x) for x in scalars):
             links.base_values[self.name] = [x if isinstance(x, Expr) else float(x) for x in scalars]
             self.templates.setdefault("any", value)
         else:
@@ -177,7 +178,7 @@ class RolledField:
         return rebuilt(template, iter(self._load(SELF, template)))
 
 
-def _known_before(x: Operand) -> bool:
+def known_before(x: Operand) -> bool:
     """Whether x can be computed before the loops start: a number, or a function of inputs of the whole robot."""
     inside = (CONST, SELF, PARENT, CARRY, BASE)
     return all(node.op != LEAF or node.args[0] not in inside for node in live([x]))
@@ -286,10 +287,15 @@ class RolledLinks:
             link.adopt(self.adopted)
         return link
 
-    def adopt(self, parameters: Mapping[str, Any]) -> None:
-        """From now on have the links' inertias, and what their joints have, from an input instead of the model."""
-        self.adopted = parameters
-        self.gravity = Motion(Vec3.zero(), Vec3(*parameters["gravity"]))
+    @contextmanager
+    def adopting(self, parameters: Mapping[str, Any]) -> Iterator[None]:
+        """Have gravity, the links' inertias and what their joints have from parameters for a while, not the model."""
+        before = self.adopted, self.gravity
+        self.adopted, self.gravity = parameters, Motion(Vec3.zero(), Vec3(*parameters["gravity"]))
+        try:
+            yield
+        finally:
+            self.adopted, self.gravity = before
 
     def _body(self) -> Body:
         body = Body()

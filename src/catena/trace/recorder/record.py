@@ -68,8 +68,8 @@ def _laid_out(links: RolledLinks, classes: list[LinkClass], epilogue: Body) -> R
     """Take out what nobody needs, give each scalar that must be kept a slot, and list the constants that are read."""
     loops = links.loops
     at_base = _arriving(epilogue).union(*[_arriving(body) for x in loops if not x.direction for body in x.bodies])
-    arrays = (CARRY,) if links.chain else (SELF, CARRY)  # on a chain, only what is carried reaches the base
-    asked = {(array, slot, _END) for slot in at_base for array in arrays}
+    asked = {(CARRY, slot, _END) for slot in at_base}
+    asked |= {(SELF, slot, _END) for slot in at_base if not links.chain or slot in _put_at_base(loops)}
     loads = set[Load]()
     while True:
         found = asked | {
@@ -104,6 +104,12 @@ def _arriving(epilogue: Body) -> set[Slot]:
     if any(array in (CONST, SELF, PARENT, CARRY) for array, _ in read):
         raise CatenaError("after the last sweep an algorithm may only compute with what fields hold at links.base")
     return {slot for array, slot in read if array == BASE}
+
+
+def _put_at_base(loops: Sequence[Loop]) -> set[Slot]:
+    """The scalars that reach the base's memory otherwise than by being carried there."""
+    stored = ((loop, array, slot) for loop in loops for body in loop.bodies for array, slot in body.stores)
+    return {slot for loop, array, slot in stored if array == PARENT or (array == SELF and not loop.direction)}
 
 
 def _places(kept: set[Slot], lasting: set[Slot], loads: set[Load], loops: Sequence[Loop]) -> dict[Slot, int]:

@@ -17,7 +17,7 @@ from catena.trace.recorder.recording import LinkClass, Recording
 def recorded(lowered: Lowered, classes: Sequence[LinkClass], function: Function, given: Mapping[str, str]) -> Recording:
     """The loops of a function for a mechanism with these classes of links, with the inputs that are given."""
     chain = bool(np.array_equal(lowered.parent, np.arange(-1, lowered.n - 1)))
-    at_base = [name for name, k in function.outputs.items() if kind(k).per == "robot"]
+    at_base = [name for name, k in _plain(function.outputs).items() if k.per == "robot"]
     return record(lambda links: _run(links, function, given), classes, lowered.gravity.tolist(), chain, at_base)
 
 
@@ -37,5 +37,18 @@ def _run(links: RolledLinks, function: Function, given: Mapping[str, str]) -> di
         fields[name] = _input(links, name, kind(kind_name))
     result = function.algorithm(links, *[fields.get(name) for name in function.inputs])
     results = result if isinstance(result, tuple) else (result,)
-    takes = [kind(k).take for k in function.outputs.values()]
-    return dict(zip(function.outputs, zip(results, takes, strict=True), strict=True))
+    named = dict(zip(function.outputs, results, strict=True))
+    found = {}
+    for name, k in _plain(function.outputs).items():
+        output, _, piece = name.partition(":")
+        found[name] = (named[output][piece] if piece else named[output]), k.take
+    return found
+
+
+def _plain(outputs: Mapping[str, str]) -> dict[str, Kind]:
+    """The kinds of outputs by name; of one that is made of pieces, those of "name:piece"."""
+    found = {}
+    for name, kind_name in outputs.items():
+        k = kind(kind_name)
+        found.update({f"{name}:{piece}": of for piece, of in k.pieces.items()} if k.pieces else {name: k})
+    return found

@@ -1,0 +1,73 @@
+"""`catena identify`: parameters from measured motions and torques."""
+
+from __future__ import annotations
+
+import json
+import os
+import zipfile
+from typing import Any
+
+import click
+import numpy as np
+
+from catena.cli._files import AS_JSON, BASE, MODEL, PACKAGES, check_folder, read_robot
+from catena.errors import CatenaError, LoadError
+from catena.identification.fit import identify
+from catena.load import Base
+
+ARRAYS = ("q", "v", "a", "tau")
+
+
+@click.command(
+    short_help="Find masses and inertias from measured torques.",
+    epilog="Example: catena identify seven_dof_arm measured.npz --out found.npz",
+)
+@click.argument("file", type=MODEL)
+@click.argument("data", type=click.Path())
+@BASE
+@PACKAGES
+@click.option("--out", metavar="FILE", help="Write the parameters found, parameters.vector (.npz).")
+@AS_JSON
+def command(file: str, data: str, base: Base, roots: tuple[str, ...], out: str | None, as_json: bool) -> None:
+    """Find the parameters of the robot in FILE from measurements in DATA.
+
+    DATA is a file of NumPy (.npz) with arrays q (samples, nq), v, a and tau (samples, nv).
+    """
+    check_folder(out)
+    robot = read_robot(file, base, roots)
+    found = identify(robot, *_measured(data))
+    if out is not None:
+        _write(out, found.parameters.vector)
+    if as_json:
+        rms = [float(np.sqrt(np.mean(x**2))) for x in (found.prior_residuals, found.residuals)]
+        rows = zip(found.base.names, found.estimate, found.std, found.fitted, found.determined, strict=True)
+        told = [
+            {"name": n, "estimate": x, "std": s if np.isfinite(s) else None, "fitted": f, "determined": bool(d)}
+            for n, x, s, f, d in rows
+        ]
+        click.echo(json.dumps({"residuals_before": rms[0], "residuals_after": rms[1], "base": told}, indent=2))
+    else:
+        click.echo(found.report())
+        if out is not None:
+            click.echo(f"written    {out}")
+
+
+def _measured(path: str) -> list[Any]:
+    try:
+        with open(path, "rb") as file, np.load(file, allow_pickle=False) as found:
+            missing = [name for name in ARRAYS if name not in found.files]
+            if missing:
+                raise LoadError(f"{path}: expected arrays q, v, a and tau, found no {', '.join(missing)}")
+            return [found[name] for name in ARRAYS]
+    except FileNotFoundError:
+        raise LoadError(f"{path}: there is no such file") from None
+    except (OSError, ValueError, AttributeError, EOFError, zipfile.BadZipFile) as error:
+        raise LoadError(f"{path}: expected arrays in a file of NumPy (.npz): {error}") from None
+
+
+def _write(path: str, vector: Any) -> None:
+    try:
+        with open(path, "wb") as file:
+            np.savez(file, parameters=vector)
+    except OSError as error:
+        raise CatenaError(f"{os.fspath(path)}: cannot be written: {error.strerror}") from None

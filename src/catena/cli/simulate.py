@@ -1,0 +1,131 @@
+"""`catena simulate`: how a robot moves, to a file, a page, a film."""
+
+from __future__ import annotations
+
+import json
+import warnings
+from typing import Any
+
+import click
+import numpy as np
+
+from catena.cli._files import AS_JSON, BASE, MODEL, PACKAGES, check_folder, numbers, read_robot
+from catena.errors import DivergenceWarning
+from catena.load import Base
+from catena.robot import Robot
+from catena.simulation import controllers
+from catena.simulation.run import Run
+from catena.simulation.simulate import simulate
+
+OWN_FREQUENCY = 2 * np.pi * 2.0
+"""Of joints under pd and hold, in rad/s, unless gains are given."""
+CONTROLS = ("free", "pd", "hold", "gravity")
+
+
+@click.command(
+    short_help="Let a robot move: free or controlled, to a file, page or film.",
+    epilog="Example: catena simulate seven_dof_arm --control pd --target 0.5 --out run.npz --html run.html",
+)
+@click.argument("file", type=MODEL)
+@BASE
+@PACKAGES
+@click.option("--duration", type=float, default=3.0, show_default=True, help="Seconds.")
+@click.option("--dt", type=float, default=1e-3, show_default=True, help="Length of a step, s.")
+@click.option("--q", "start", metavar="NUMBERS", help="Start from here; from a random state if left out.")
+@click.option("--v", "speed", metavar="NUMBERS", help="With these speeds; at rest if left out.")
+@click.option("--seed", type=int, default=0, show_default=True, help="For the random state.")
+@click.option(
+    "--control",
+    type=click.Choice(CONTROLS),
+    default="free",
+    show_default=True,
+    help="No torques; a spring and damper towards the target; the same with gravity compensated; only that.",
+)
+@click.option("--target", metavar="NUMBERS", help="Of pd and hold; the neutral configuration if left out.")
+@click.option("--kp", type=float, help="Stiffness of pd and hold; to swing at 2 Hz with what a joint carries.")
+@click.option("--kd", type=float, help="Damping of pd and hold; enough not to swing.")
+@click.option("--losses", is_flag=True, help="The model's damping and friction act.")
+@click.option("--integrator", default="semi_implicit", show_default=True, help="See catena.simulate.")
+@click.option("--out", metavar="FILE", help="Write the run (.npz), for catena view and catena.load_run.")
+@click.option("--html", metavar="FILE", help="Write a page that plays the run in any browser.")
+@click.option("--gif", metavar="FILE", help="Write a film; also --mp4, by ffmpeg.")
+@click.option("--mp4", metavar="FILE", help="Write a film, by ffmpeg.")
+@AS_JSON
+def command(file: str, base: Base, roots: tuple[str, ...], as_json: bool, **given: Any) -> None:
+    """Let the robot in FILE move from a state, and say how it went.
+
+    FILE is a URDF or MJCF file, "-" for standard input, or the name of a model that comes along.
+    """
+    outputs = {kind: given[kind] for kind in ("out", "html", "gif", "mp4") if given[kind]}
+    for path in outputs.values():
+        check_folder(path)
+    robot = read_robot(file, base, roots)
+    run = _run(robot, given)
+    for kind, path in outputs.items():
+        run.save(path) if kind == "out" else run.render(path)
+    found = summary(run)
+    if as_json:
+        click.echo(json.dumps({**found, "files": list(outputs.values())}, indent=2))
+    else:
+        _tell(robot, found, list(outputs.values()))
+    if "interrupted at" in run.how:
+        raise KeyboardInterrupt
+
+
+def _run(robot: Robot, given: dict[str, Any]) -> Run:
+    start = numbers(given["start"], "--q", robot.nq)
+    q = robot.random_configuration(given["seed"]) if start is None else robot.normalize(start)
+    v = numbers(given["speed"], "--v", robot.nv)
+    target = numbers(given["target"], "--target", robot.nq)
+    target = robot.neutral() if target is None else robot.normalize(target)
+    control = {
+        "free": lambda: None,
+        "pd": lambda: controllers.pd(target, *_gains(robot, target, given)),
+        "hold": lambda: controllers.hold(target, *_gains(robot, target, given)),
+        "gravity": controllers.gravity_compensation,
+    }[given["control"]]()
+    options = {"control": control, "integrator": given["integrator"], "joint_losses": given["losses"]}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DivergenceWarning)  # the summary says so
+        return simulate(robot, q, np.zeros(robot.nv) if v is None else v, given["duration"], given["dt"], **options)
+
+
+def _gains(robot: Robot, target: Any, given: dict[str, Any]) -> tuple[Any, Any]:
+    """Stiffness and damping as given, or by the inertia that each joint carries at the target."""
+    carried = robot.mass_matrix(target).diagonal()
+    kp = OWN_FREQUENCY**2 * carried if given["kp"] is None else np.full(robot.nv, given["kp"])
+    return kp, 2 * np.sqrt(kp * carried) if given["kd"] is None else given["kd"]
+
+
+def summary(run: Run) -> dict[str, Any]:
+    """What is said about a run."""
+    energy = run.energy()
+    return {
+        "robot": run.robot.name,
+        "integrator": run.integrator,
+        "duration": float(run.t[-1] - run.t[0]),
+        "rows": len(run.t),
+        "diverged": bool(run.diverged.any()),
+        "energy_first": _finite(energy[..., 0]),
+        "energy_last": _finite(energy[..., -1]),
+        "how": run.how,
+    }
+
+
+def _finite(value: Any) -> float | None:
+    return float(value) if np.isfinite(value) else None
+
+
+def _tell(robot: Robot, found: dict[str, Any], files: list[str]) -> None:
+    click.echo(f"{robot.name}: {found['duration']:g} s in {found['rows'] - 1:,} steps ({found['integrator']})")
+    if found["how"]:
+        click.echo(f"control    {found['how']}")
+    first, last = found["energy_first"], found["energy_last"]
+    if first is not None and last is not None:
+        click.echo(f"energy     {first:.6g} J at the start, {last:.6g} J at the end")
+    if found["diverged"]:
+        click.echo("diverged   the state is not finite any more; take a shorter --dt")
+    for path in files:
+        click.echo(f"written    {path}")
+    if not files:
+        click.echo("Add --html run.html to watch it, or --out run.npz to keep it.")

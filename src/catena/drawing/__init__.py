@@ -1,0 +1,1 @@
+"""Robots to look at: one description of a scene, drawn as pictures, or as a page in the browser."""

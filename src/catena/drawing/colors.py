@@ -1,0 +1,33 @@
+"""The colours of pictures, pages and plots."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from catena.model.tree import Tree
+
+Array = npt.NDArray[Any]
+
+PALETTE = ("#3b6ea5", "#e08e45", "#5a9e6f", "#b5566b", "#7d6bb0", "#c9a83d", "#4fa3ab", "#8a6d5b")
+"""Colours of links, and of lines in plots."""
+DARK, METAL = "#33383f", "#9aa3ad"
+FEW = 40
+"""Links from which on colours run from base to tip instead of changing from link to link, where none has a shape."""
+
+
+def rgb(written: str) -> Array:
+    """Red, green and blue, 0 to 1, of "#rrggbb"."""
+    return np.array([int(written[i : i + 2], 16) / 255 for i in (1, 3, 5)])
+
+
+def of_links(tree: Tree) -> Array:
+    """A colour for the base, then for each link, (n + 1, 3)."""
+    if tree.n > FEW and not tree.meshes:
+        share = np.arange(tree.n)[:, None] / (tree.n - 1)
+        links = (1 - share) * rgb(PALETTE[0]) + share * rgb(PALETTE[1])
+    else:
+        links = np.array([rgb(PALETTE[i % len(PALETTE)]) for i in range(tree.n)]).reshape(-1, 3)
+    return np.concatenate([[rgb(METAL)], links])

@@ -1,0 +1,221 @@
+"""What a robot looks like: surfaces on its links, the same for pictures and pages.
+
+A :class:`Scene` holds groups: one surface at many places, each fixed to a link. Chains of thousands of links are a few
+groups, and so is a robot whose links are boxes and cylinders. What moves with q is only where the links are.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from catena.drawing import colors
+from catena.drawing.mesh_files import read_mesh
+from catena.drawing.skeleton import skeleton
+from catena.drawing.surfaces import COARSE, ROUND, Surface, ball, box, cylinder
+from catena.errors import LoadError
+from catena.model.merge import compose
+from catena.model.readers.meshes import MeshReference
+from catena.model.shapes import BOX, CAPSULE, CYLINDER, Primitive
+from catena.model.tree import Tree
+
+Array = npt.NDArray[Any]
+
+MANY = 200
+"""Links from which on round things have few sides."""
+
+
+class Drawable(Protocol):
+    """A Robot or a System."""
+
+    @property
+    def tree(self) -> Tree:
+        """Its links."""
+
+    def placements(self, q: npt.ArrayLike) -> tuple[Array, Array]:
+        """Where the links are."""
+
+    def center_of_mass(self, q: npt.ArrayLike) -> Array:
+        """Where the centre of mass is."""
+
+
+@dataclass(frozen=True)
+class Piece:
+    """A surface on one link (-1: the base): rotation and position in its frame, scale along its own axes, colour."""
+
+    surface: Surface
+    link: int
+    rotation: Array
+    position: Array
+    scale: Array
+    color: Array
+
+
+@dataclass(frozen=True, eq=False)
+class Group:
+    """One surface at k places: rows of `link` (k,), `rotation` (k, 3, 3), `position`, `scale` and `color` (k, 3)."""
+
+    surface: Surface
+    link: Array
+    rotation: Array
+    position: Array
+    scale: Array
+    color: Array
+
+
+@dataclass(frozen=True, eq=False)
+class Places:
+    """Where all that moves is: the base, the links, then marks such as the centre of mass.
+
+    `rotation` (..., 1 + links + marks, 3, 3) and `position` (..., 1 + links + marks, 3) in the world, m.
+    """
+
+    rotation: Array
+    position: Array
+
+    def moved(self, offset: Array) -> Places:
+        """All of it somewhere else; `offset` (..., 3), m."""
+        return Places(self.rotation, self.position + offset[..., None, :])
+
+    def at(self, row: int) -> Places:
+        """Of (samples, rows, ...) those of one row, (samples, ...)."""
+        return Places(self.rotation[:, row], self.position[:, row])
+
+
+@dataclass(frozen=True, eq=False)
+class Scene:
+    """What is drawn: groups of surfaces on links, and notes about what could not be drawn as the file asks.
+
+    `center_of_mass` says that a mark for it comes after the links.
+    """
+
+    groups: tuple[Group, ...]
+    up: Array
+    notes: tuple[str, ...] = ()
+    center_of_mass: bool = False
+
+    def places(self, robot: Drawable, q: npt.ArrayLike) -> Places:
+        """Where everything is at configurations q, (..., nq)."""
+        rotation, position = robot.placements(q)
+        shape, eye = position.shape[:-2], np.eye(3)
+        turns = [np.broadcast_to(eye, (*shape, 1, 3, 3)), rotation]
+        shifts = [np.zeros((*shape, 1, 3)), position]
+        if self.center_of_mass:
+            turns.append(turns[0])
+            shifts.append(np.asarray(robot.center_of_mass(q))[..., None, :])
+        return Places(np.concatenate(turns, axis=-3), np.concatenate(shifts, axis=-2))
+
+    def placed(self, places: Places) -> Iterator[tuple[Group, Array, Array]]:
+        """Each group with the rotations (..., k, 3, 3) and positions (..., k, 3) of its instances in the world."""
+        for group in self.groups:
+            carrier = places.rotation[..., group.link + 1, :, :]
+            moved = places.position[..., group.link + 1, :] + (carrier @ group.position[:, :, None])[..., 0]
+            yield group, carrier @ group.rotation, moved
+
+    def balls(self, places: Places) -> tuple[Array, Array]:
+        """Balls around all that is drawn, over all samples that are finite: centres (k, 3) and radii (k,), in m."""
+        centres, radii = [np.zeros((0, 3))], [np.zeros(0)]
+        for group, turn, shift in self.placed(places):
+            ends = group.surface.vertices.min(axis=0), group.surface.vertices.max(axis=0)
+            middle, half = (ends[0] + ends[1]) / 2 * group.scale, (ends[1] - ends[0]) / 2 * np.abs(group.scale)
+            centre = shift + (turn @ middle[:, :, None])[..., 0]
+            centres.append(centre.reshape(-1, 3))
+            radii.append(np.broadcast_to(np.linalg.norm(half, axis=-1), centre.shape[:-1]).ravel())
+        centre, radius = np.concatenate(centres), np.concatenate(radii)
+        good = np.isfinite(centre).all(axis=1)
+        return (centre[good], radius[good]) if good.any() else (np.zeros((1, 3)), np.ones(1))
+
+    def extent(self, places: Places) -> tuple[Array, Array]:
+        """The lowest and the highest x, y and z of what is drawn, over all samples: two arrays (3,)."""
+        lower, upper = np.full(3, np.inf), np.full(3, -np.inf)
+        for group, turn, shift in self.placed(places):
+            ends = group.surface.vertices.min(axis=0), group.surface.vertices.max(axis=0)
+            middle, half = (ends[0] + ends[1]) / 2 * group.scale, (ends[1] - ends[0]) / 2 * np.abs(group.scale)
+            centre = shift + (turn @ middle[:, :, None])[..., 0]
+            reach = (np.abs(turn) @ half[:, :, None])[..., 0]
+            for sign, take in ((-1, np.fmin), (1, np.fmax)):
+                bounds = (centre + sign * reach).reshape(-1, 3)
+                found = take.reduce(bounds, axis=0, initial=np.inf if sign < 0 else -np.inf)
+                lower, upper = (np.fmin(lower, found), upper) if sign < 0 else (lower, np.fmax(upper, found))
+        if not np.isfinite(lower).all() or not np.isfinite(upper).all():
+            return np.full(3, -0.5), np.full(3, 0.5)
+        return lower, upper
+
+
+def scene_of(tree: Tree) -> Scene:
+    """The scene of a mechanism, made once for each."""
+    return tree.once("scene", lambda: _scene(tree))
+
+
+def _scene(tree: Tree) -> Scene:
+    notes: list[str] = []
+    shade = colors.of_links(tree)
+    drawn = [False] * (tree.n + 1)
+    pieces: list[Piece] = []
+    sides = COARSE if tree.n > MANY else ROUND
+    for name, link, place in _places(tree):
+        for shape in _chosen(tree.meshes[name]):
+            try:
+                found = list(_pieces(shape, link, place, shade[link + 1], sides))
+            except LoadError as error:
+                notes.append(f"{name!r} is drawn without {error}")
+                continue
+            pieces += found
+            drawn[link + 1] = True
+    bare = skeleton(tree, np.array(drawn), shade, sides)
+    weight = float(np.linalg.norm(tree.gravity))
+    up = -tree.gravity / weight if weight > 0 else np.array([0.0, 0.0, 1.0])
+    return Scene((*_grouped(pieces), *(Group(*rows) for rows in bare)), up, tuple(notes))
+
+
+def _places(tree: Tree) -> Iterator[tuple[str, int, tuple[Array, Array]]]:
+    """Links that have shapes: the name, the moving link that carries it (-1: the base), and its place there."""
+    numbers = {name: i for i, name in enumerate(tree.link_names)} if tree.meshes else {}
+    for name in tree.meshes:
+        if name in tree.frames:
+            frame = tree.frames[name]
+            yield name, frame.link, (frame.rotation, frame.position)
+        elif name in numbers or name == tree.base_name:
+            yield name, numbers.get(name, -1), (np.eye(3), np.zeros(3))
+
+
+def _chosen(shapes: Iterable[Any]) -> list[Any]:
+    """The shapes to see; those for collisions only where there are no others."""
+    known = [x for x in shapes if isinstance(x, MeshReference | Primitive)]
+    return [x for x in known if x.role == "visual"] or known
+
+
+def _pieces(
+    shape: MeshReference | Primitive, link: int, place: tuple[Array, Array], shade: Array, sides: int
+) -> Iterator[Piece]:
+    """The surfaces of one shape; nothing if it cannot be seen through its opacity. Raises LoadError."""
+    color = shade if shape.color is None else 0.05 + 0.95 * np.array(shape.color[:3])  # black shows its form, too
+    if shape.color is not None and shape.color[3] == 0:
+        return
+    rotation, position = compose(place, (np.array(shape.rotation), np.array(shape.position)))
+    if isinstance(shape, MeshReference):
+        yield Piece(read_mesh(shape.resolve()), link, rotation, position, np.array(shape.scale), color)
+        return
+    size = np.array(shape.size)
+    body = box() if shape.kind == BOX else cylinder(sides) if shape.kind in (CYLINDER, CAPSULE) else ball(sides)
+    yield Piece(body, link, rotation, position, size, color)
+    if shape.kind == CAPSULE:
+        for end in (-0.5, 0.5):
+            at = position + rotation[:, 2] * (end * size[2])
+            yield Piece(ball(sides), link, rotation, at, np.full(3, size[0]), color)
+
+
+def _grouped(pieces: Iterable[Piece]) -> Iterator[Group]:
+    """Pieces with the same surface together."""
+    together: defaultdict[int, list[Piece]] = defaultdict(list)
+    for piece in pieces:
+        together[id(piece.surface)].append(piece)
+    for same in together.values():
+        link = np.array([piece.link for piece in same])
+        columns = [np.array([getattr(p, name) for p in same]) for name in ("rotation", "position", "scale", "color")]
+        yield Group(same[0].surface, link, *columns)

@@ -1,0 +1,93 @@
+"""Surfaces made of triangles: box, ball, cylinder and cone of size one."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache, cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+Array = npt.NDArray[Any]
+
+ROUND, COARSE = 24, 8
+"""Sides of what is round, for pictures of a few links and of very many."""
+
+
+@dataclass(frozen=True, eq=False)
+class Surface:
+    """Triangles: `vertices` (k, 3) in m, and `faces` (m, 3), numbers of vertices, counter-clockwise from outside.
+
+    Where an edge is sharp each side has vertices of its own. `closed` says that no back of a triangle is ever seen.
+    """
+
+    vertices: Array
+    faces: Array
+    closed: bool = False
+
+    @cached_property
+    def normals(self) -> Array:
+        """Unit normals at the vertices, (k, 3): the mean of the triangles there, by area."""
+        corners = self.vertices[self.faces]
+        across = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
+        total = np.zeros(self.vertices.shape)
+        for corner in range(3):
+            np.add.at(total, self.faces[:, corner], across)
+        length = np.linalg.norm(total, axis=1, keepdims=True)
+        return np.asarray(total / np.where(length > 0, length, 1.0), np.float32)
+
+
+def surface(vertices: npt.ArrayLike, faces: npt.ArrayLike, closed: bool = False) -> Surface:
+    """A surface of any arrays of numbers."""
+    return Surface(np.asarray(vertices, np.float32).reshape(-1, 3), np.asarray(faces, np.int32).reshape(-1, 3), closed)
+
+
+@cache
+def box() -> Surface:
+    """A cube with edges of 1 m about the origin."""
+    points: list[Array] = []
+    faces: list[int] = []
+    for axis in range(3):
+        for side in (-1, 1):
+            across = np.roll(np.eye(3), axis, axis=0)  # rows: the normal, then two edges
+            start = len(points)
+            points += [
+                0.5 * (side * across[0] + u * across[1] + w * across[2])
+                for u, w in ((-1, -1), (1, -1), (1, 1), (-1, 1))
+            ]
+            quad = [0, 1, 2, 0, 2, 3] if side > 0 else [0, 2, 1, 0, 3, 2]
+            faces += [start + k for k in quad]
+    return surface(np.array(points), faces, closed=True)
+
+
+@cache
+def ball(sides: int = ROUND) -> Surface:
+    """A ball of diameter 1 m about the origin."""
+    rings = max(sides // 2, 4)
+    down, round_ = np.meshgrid(np.linspace(0, np.pi, rings + 1), _angles(sides), indexing="ij")
+    points = 0.5 * np.stack([np.sin(down) * np.cos(round_), np.sin(down) * np.sin(round_), np.cos(down)], -1)
+    return surface(points, _grid(rings, sides), closed=True)
+
+
+@cache
+def cylinder(sides: int = ROUND, top: float = 1.0) -> Surface:
+    """A cylinder of diameter and length 1 m about the origin, along z; with `top` < 1 it is a cone, cut off."""
+    turn = _angles(sides)
+    ring = 0.5 * np.stack([np.cos(turn), np.sin(turn), np.zeros(sides)], -1)
+    lower, upper = ring - [0, 0, 0.5], ring * [top, top, 1] + [0, 0, 0.5]
+    wall = _grid(1, sides)
+    fan = np.array([(0, i, i + 1) for i in range(1, sides - 1)])
+    points = np.concatenate([upper, lower, upper, lower])
+    return surface(points, np.concatenate([wall, fan + 2 * sides, fan[:, ::-1] + 3 * sides]), closed=True)
+
+
+def _angles(sides: int) -> Array:
+    return np.arange(sides) * (2 * np.pi / sides)
+
+
+def _grid(rows: int, sides: int) -> Array:
+    """The triangles between rings of vertices that lie one below the other."""
+    row, side = np.divmod(np.arange(rows * sides), sides)
+    a, b = row * sides + side, row * sides + (side + 1) % sides
+    return np.concatenate([np.stack([a, a + sides, b], -1), np.stack([b, a + sides, b + sides], -1)])

@@ -1,0 +1,1 @@
+"""States of a robot in the conventions of other engines, both ways."""

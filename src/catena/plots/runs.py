@@ -1,0 +1,90 @@
+"""`run.plot`: states, torques and energy over time."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from catena.errors import ShapeError
+from catena.plots.style import NAMES, figure, kept
+
+if TYPE_CHECKING:
+    from catena.simulation.run import Run
+
+Array = npt.NDArray[Any]
+
+MOST = 40
+"""Coordinates that are drawn at most, evenly chosen."""
+
+
+def motion(run: Run, path: str | os.PathLike[str] | None = None, *, sample: int | tuple[int, ...] | None = None) -> Any:
+    """Plot a run: coordinates, speeds, torques if there are any, and how far the energy drifts from that at the start.
+
+        catena.plots.motion(run, "swing.png")  # the same as run.plot("swing.png")
+
+    Args:
+        run: the run.
+        path: a file to write, PNG, SVG or PDF by its ending.
+        sample: which sample of a batch; the first if left out.
+
+    Returns:
+        The figure, a `matplotlib.figure.Figure`.
+    """
+    q, v, tau, energy = _of_sample(run, sample)
+    robot = run.robot
+    angle, speed = ("rad", "rad/s") if _turns(robot) else ("rad, m", "rad/s, m/s")
+    effort = "N m" if _turns(robot) else "N m, N"
+    panels = [(f"q ({angle})", q, _names(robot, "q")), (f"v ({speed})", v, _names(robot, "v"))]
+    if tau is not None:
+        panels.append((f"τ ({effort})", tau, _names(robot, "v")))
+    with figure(len(panels) + 1, 1, 7.0, 1.7 * (len(panels) + 1), sharex=True) as (made, axes):
+        for axis, (label, values, names) in zip(axes[:, 0], panels, strict=False):
+            _lines(axis, run.t[: len(values)], values, names)
+            axis.set_ylabel(label)
+        last = axes[-1, 0]
+        last.plot(run.t, energy - energy[0], color="black")
+        last.set_ylabel("E − E(0) (J)")
+        last.set_xlabel("time (s)")
+        axes[0, 0].set_title(f"{robot.name}, {run.integrator or 'run'}, {run.t[-1] - run.t[0]:g} s", loc="left")
+    return kept(made, path)
+
+
+def _of_sample(run: Run, sample: Any) -> tuple[Array, Array, Array | None, Array]:
+    """Coordinates, speeds, torques and energy of one sample, (rows, ...)."""
+    batch = run.q.shape[:-2]
+    chosen = (0,) * len(batch) if sample is None else tuple(np.atleast_1d(sample).tolist())
+    try:
+        found = run.q[chosen]
+    except IndexError:
+        found = run.q
+    if found.ndim != 2:
+        raise ShapeError(f"plot: sample must choose one of the samples {batch}, got {sample!r}")
+    tau = None if run.tau is None else run.tau[chosen]
+    return found, run.v[chosen], tau, run.energy()[chosen]
+
+
+def _turns(robot: Any) -> bool:
+    return all(joint.type in ("revolute", "continuous", "spherical", "universal") for joint in robot.joints[:1000])
+
+
+def _names(robot: Any, which: str) -> list[str]:
+    """The name of each coordinate: that of its joint, with a number where a joint has several."""
+    found = []
+    for joint in robot.joints:
+        place = joint.q_slice if which == "q" else joint.v_slice
+        count = place.stop - place.start
+        found += [joint.name] if count == 1 else [f"{joint.name}[{k}]" for k in range(count)]
+    return found
+
+
+def _lines(axis: Any, t: Array, values: Array, names: list[str]) -> None:
+    count = values.shape[1]
+    for k in np.unique(np.linspace(0, max(count - 1, 0), min(count, MOST)).astype(int)):
+        axis.plot(t, values[:, k], label=names[k])
+    if 0 < count <= NAMES:
+        axis.legend(loc="center left", bbox_to_anchor=(1.0, 0.5))
+    elif count > MOST:
+        axis.set_title(f"{MOST} of {count:,}", fontsize=8, loc="right")

@@ -1,0 +1,141 @@
+"""The part of System that answers with derivatives of forward dynamics.
+
+They follow from the equations M a + b = τ + Jᵀλ and J a + J̇v = 0, differentiated along a direction: what is left of
+both sides with a and λ held is a generalised force and a rate, and `constrained_response` answers to these. That
+serves redundant constraints too.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
+
+import numpy as np
+import numpy.typing as npt
+
+from catena.arguments.arrays import Port, Signature
+from catena.errors import UnsupportedError
+from catena.functions.closures import Closures, finite
+from catena.functions.derived import jvp
+from catena.functions.function import Function
+from catena.questions.closing import RANK, Closing
+
+if TYPE_CHECKING:
+    from catena.system import System
+
+Array = npt.NDArray[Any]
+
+MOST_LINKS = 60
+"""What constraints hold is differentiated in code that is written out for each link."""
+
+
+class ClosedSlopes(NamedTuple):
+    """Derivatives of the accelerations by q (in the tangent space of `integrate`), by v and by tau, (..., nv, nv)."""
+
+    dq: Array
+    dv: Array
+    dtau: Array
+
+
+class Slopes:
+    """The derivatives of what constraints hold: J x along a direction of q, Jᵀλ likewise, and J̇v of q and v."""
+
+    def __init__(self, closures: Closures) -> None:
+        self._closures = closures
+
+    @cached_property
+    def rates(self) -> Function:
+        """(∂J) x."""
+        return jvp(self._closures.rates, ("q",))
+
+    @cached_property
+    def forces(self) -> Function:
+        """(∂Jᵀ) λ."""
+        return jvp(self._closures.torques, ("q",))
+
+    @cached_property
+    def bias(self) -> Function:
+        """∂(J̇ v)."""
+        return jvp(self._closures.bias, ("q", "v"))
+
+
+class ClosedDerivatives(Closing):
+    """Derivatives of the forward dynamics of closed systems."""
+
+    __slots__ = ()
+
+    def forward_dynamics_jvp(
+        self,
+        q: npt.ArrayLike,
+        v: npt.ArrayLike,
+        tau: npt.ArrayLike,
+        dq: npt.ArrayLike,
+        dv: npt.ArrayLike,
+        dtau: npt.ArrayLike,
+    ) -> Array:
+        """How the accelerations of `forward_dynamics` change as q, v and tau move in the directions given.
+
+        Args:
+            q: configurations, (..., nq).
+            v: joint velocities, (..., nv).
+            tau: joint torques, (..., nv), in N m or N.
+            dq: directions of the configurations, (..., nv), as velocities; they need not keep the constraints.
+            dv: directions of the velocities, (..., nv).
+            dtau: directions of the torques, (..., nv).
+
+        Returns:
+            (..., nv). Cost: a few times that of `forward_dynamics`, and O(k² nv).
+
+        Raises:
+            UnsupportedError: for more than 60 links.
+        """
+        system = cast("System", self)
+        _check_size(system)
+        sizes = {"q": system.nq, "v": system.nv, "tau": system.nv, "dq": system.nv, "dv": system.nv, "dtau": system.nv}
+        ports = tuple(Port(name, (n,)) for name, n in sizes.items())
+        given, batch = Signature("forward_dynamics_jvp", ports, (), np.dtype(float)).arguments(
+            [q, v, tau, dq, dv, dtau]
+        )
+        q, v, tau, dq, dv, dtau = (np.broadcast_to(x, (*batch, x.shape[-1])) for x in given)
+        a = np.asarray(system.forward_dynamics(q, v, tau).a)
+        needed, J = np.asarray(system.forest.inverse_dynamics(q, v, a)), np.asarray(system.constraint_jacobian(q))
+        lam = _times(np.swapaxes(np.linalg.pinv(finite(J), rcond=RANK), -1, -2), needed - tau)
+        slopes, kernel = (
+            system.tree.once(("slopes", system.closures), lambda: Slopes(system.closures)),
+            system._compiled.kernel,
+        )
+        push = dtau - np.asarray(system.forest.inverse_dynamics_jvp(q, v, a, dq, dv, np.zeros(system.nv)))
+        push = push + np.asarray(kernel(slopes.forces)(q, lam, dq))
+        drift = np.asarray(kernel(slopes.rates)(q, a, dq)) + np.asarray(kernel(slopes.bias)(q, v, dq, dv))
+        return np.asarray(system.constrained_response(q, push, -drift).change)
+
+    def forward_dynamics_derivatives(self, q: npt.ArrayLike, v: npt.ArrayLike, tau: npt.ArrayLike) -> ClosedSlopes:
+        """The derivatives of the accelerations of `forward_dynamics` by q, v and tau, as matrices.
+
+        Args:
+            q: configurations, (..., nq).
+            v: joint velocities, (..., nv).
+            tau: joint torques, (..., nv), in N m or N.
+
+        Returns:
+            `dq`, `dv` and `dtau`, (..., nv, nv) each: column j belongs to a motion of degree of freedom j alone, which
+            need not keep the constraints. Cost: that of 3 nv times `forward_dynamics_jvp`, in one batch.
+        """
+        nv = cast("System", self).nv
+        q, v, tau = (np.asarray(x, dtype=float)[..., None, :] for x in (q, v, tau))
+        directions = np.split(np.eye(3 * nv), 3, axis=1)
+        found = np.swapaxes(self.forward_dynamics_jvp(q, v, tau, *directions), -1, -2)
+        return ClosedSlopes(*[found[..., i * nv : (i + 1) * nv] for i in range(3)])
+
+
+def _check_size(system: System) -> None:
+    if system.tree.n > MOST_LINKS:
+        raise UnsupportedError(
+            f"derivatives of a System are for up to {MOST_LINKS} links, and this one has {system.tree.n}; those of the "
+            "robots without constraints are asked of system.forest"
+        )
+
+
+def _times(A: Array, x: Array) -> Array:
+    found: Array = (A @ x[..., None])[..., 0]
+    return found

@@ -1,0 +1,133 @@
+"""Forces that act in rollouts besides torques: which were asked for, with their numbers, and what they remember."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from catena.algorithms.integrators import ONE_STAGE
+from catena.algorithms.resistance import JointFriction, Resistance
+from catena.algorithms.resistance import JointLimits as _Springs
+from catena.arguments.arrays import Port, as_array
+from catena.arguments.words import truth
+from catena.errors import ShapeError, UnsupportedError
+from catena.model.singular import check_invertible
+from catena.simulation.ground import Ground
+from catena.simulation.laws import Controller
+
+if TYPE_CHECKING:
+    from catena.robot import Robot
+
+Array = npt.NDArray[Any]
+
+AT_LINKS = ("innovations", "fd1", "fd2", "fd3")
+"""The formulations of forward dynamics in which links can resist accelerations: gravity is none of theirs."""
+
+REACH = 5e-3
+"""The time in s within which a joint at the end of its range is pushed back, where no stiffness is given."""
+
+
+@dataclass(frozen=True)
+class JointLimits:
+    """Springs with dampers at the ends of the ranges of joints, `robot.lower` and `robot.upper`.
+
+        run = robot.rollout(q, v, tau, 1e-3, joint_limits=catena.JointLimits(stiffness=1e4, damping=50.0))
+
+    They push with stiffness · e + damping · v where a joint is beyond an end by e, and never pull. However stiff they
+    are, steps stay stable. Joints without limits, and those with quaternions, have none.
+
+    Attributes:
+        stiffness: one number or (nv,), in N m/rad or N/m; if None, what moves the joint's own share of the mass matrix,
+            at the neutral configuration, back within some 5 ms.
+        damping: one number or (nv,), in N m s/rad or N s/m; if None, what lets that come to rest without swinging.
+    """
+
+    stiffness: npt.ArrayLike | None = None
+    damping: npt.ArrayLike | None = None
+
+    def numbers(self, robot: Robot) -> tuple[Array, Array]:
+        """Stiffness and damping of all degrees of freedom."""
+        inertia = np.zeros(robot.nv)
+        if self.stiffness is None or self.damping is None:
+            check_invertible(robot.tree)
+            inertia = robot.mass_matrix(robot.neutral()).diagonal()
+        stiffness = inertia / REACH**2 if self.stiffness is None else _numbers("stiffness", self.stiffness, robot.nv)
+        damping = 2 * np.sqrt(stiffness * inertia)
+        return stiffness, damping if self.damping is None else _numbers("damping", self.damping, robot.nv)
+
+
+def _numbers(what: str, given: Any, nv: int) -> Array:
+    try:
+        array = np.asarray(given, float)
+    except (TypeError, ValueError):
+        array = np.full((), np.nan)
+    if array.shape not in ((), (nv,)) or not (np.isfinite(array) & (array >= 0)).all():
+        raise ShapeError(f"JointLimits: {what} must be one number or ({nv},), finite and not below zero, got {given!r}")
+    return np.broadcast_to(array, nv)
+
+
+@dataclass(frozen=True)
+class Forces:
+    """What resists in a rollout: laws, the arrays that they take, and what they remember at the start."""
+
+    laws: tuple[Resistance, ...]
+    values: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def memory(self) -> list[str]:
+        """The names of what is remembered."""
+        return [name for law in self.laws for name in law.memory]
+
+
+def forces(robot: Robot, options: Any, control: Any, memory: Any) -> Forces:
+    """The forces that the options of a rollout ask for, and those of its controller that a step takes at its end."""
+    joint_limits, ground, integrator = options.joint_limits, options.ground, options.integrator
+    laws: list[Resistance] = []
+    values: dict[str, Any] = {}
+    if truth("joint_losses", options.joint_losses) and robot.tree.friction.any() and integrator in ONE_STAGE:
+        laws.append(JointFriction())
+        values.update(bristles=np.zeros(robot.nv), gained=np.zeros(robot.nv))
+    if not isinstance(joint_limits, JointLimits):
+        joint_limits = JointLimits() if truth("joint_limits", joint_limits) else None
+    if joint_limits is not None and np.isfinite([robot.lower, robot.upper]).any():
+        laws.append(_Springs())
+        stiffness, damping = joint_limits.numbers(robot)
+        values.update(lower=robot.lower, upper=robot.upper, limit_stiffness=stiffness, limit_damping=damping)
+    if ground is not None:
+        if not isinstance(ground, Ground):
+            raise UnsupportedError(f"rollout: ground must be a catena.Ground or None, got a {type(ground).__name__}")
+        if options.method not in AT_LINKS:
+            raise UnsupportedError(
+                f"rollout: the ground needs a method out of {', '.join(AT_LINKS)}, not {options.method!r}; choose one"
+            )
+        touching = ground.law(robot)
+        laws.append(touching)
+        values.update(ground=ground.numbers(robot), anchors=np.zeros(3 * len(touching.spheres)))
+    if isinstance(control, Controller) and control.law.resistance is not None:
+        laws.append(control.law.resistance)
+    if laws and integrator not in ONE_STAGE:
+        raise UnsupportedError(
+            "rollout: joint limits, the ground and servos act in steps of one stage, integrator='semi_implicit' or "
+            "'linearly_implicit', which know where they lead; choose one of these"
+        )
+    found = Forces(tuple(laws), values)
+    return Forces(found.laws, {**values, **_recalled(memory, found)})
+
+
+def _recalled(memory: Any, forces: Forces) -> dict[str, Array]:
+    """What was remembered before, by the names of what is remembered now."""
+    if memory is None:
+        return {}
+    if not isinstance(memory, Mapping):
+        raise UnsupportedError(f"rollout: memory must be that of a run, run.memory, got a {type(memory).__name__}")
+    unknown = [name for name in memory if name not in forces.memory]
+    if unknown:
+        raise UnsupportedError(
+            f"rollout: memory has {unknown[0]!r}, which these forces do not remember; ask for the same ones as before"
+        )
+    widths = {name: np.shape(forces.values[name])[-1:] for name in memory}
+    return {name: as_array(value, Port(f"memory[{name!r}]", widths[name]), "rollout") for name, value in memory.items()}

@@ -1,0 +1,184 @@
+"""The ground that robots stand on: which points of them touch it, and how."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import product
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from catena.algorithms.contact import GroundContact, Height, Sphere
+from catena.errors import ShapeError, UnsupportedError
+from catena.scalars import Scalar
+from catena.simulation.tracing import alone, digest, numbers_of
+from catena.trace.derivatives import tangents
+from catena.trace.graph import Expr, Graph
+
+if TYPE_CHECKING:
+    from catena.robot import Robot
+
+Array = npt.NDArray[Any]
+
+SINKING = 1e-3
+"""How deep in m a robot sinks that stands on one point, where no stiffness is given."""
+
+MOST = 64
+"""Points that can touch the ground: each adds to the machine code."""
+
+
+@dataclass(frozen=True, eq=False)
+class Ground:
+    """Ground under a robot: a height over the plane of the base's x and y, and the points of links that touch it.
+
+        ground = catena.Ground({"foot": (0.0, 0.0, -0.02)}, friction=0.8)
+        run = robot.rollout(q, v, tau, 1e-3, ground=ground)
+
+    The normal force is that of Hunt and Crossley, stiffness · depth · (1 + dissipation · speed), and never pulls.
+    Friction sticks: below its threshold a foot gives way by less than 0.01 mm. Steps take both at their end, and stay
+    stable however stiff the ground is.
+
+    Attributes:
+        points: what touches: names of links and frames, whose origins do; or a mapping from such names to points of
+            them, (3,) or (m, 3), in m; if None, the spheres, capsules and boxes with which the model's file describes
+            collisions, a capsule by its two ends and a box by its corners.
+        radius: of balls around the points, in m.
+        height: of the ground, in m: a number, or a function of (x, y) that is written with NumPy and becomes machine
+            code.
+        stiffness: in N/m, one number or (...); if None, such that the robot on one point sinks by 1 mm.
+        dissipation: in s/m, one number or (...).
+        friction: the coefficient of friction, one number or (...).
+    """
+
+    points: Iterable[str] | Mapping[str, npt.ArrayLike] | None = None
+    radius: float = 0.0
+    height: float | Callable[[Any, Any], Any] = 0.0
+    stiffness: npt.ArrayLike | None = None
+    dissipation: npt.ArrayLike = 10.0
+    friction: npt.ArrayLike = 0.8
+
+    def law(self, robot: Robot) -> GroundContact:
+        """The forces of this ground on a robot."""
+        spheres = self.spheres(robot)
+        return GroundContact(f"ground-{_named(spheres, self.height)}", spheres, _height(self.height))
+
+    def spheres(self, robot: Robot) -> tuple[Sphere, ...]:
+        """What touches, by the links of a robot."""
+        radius = _number("radius", self.radius)
+        if self.points is None:
+            found = _of_model(robot)
+        elif isinstance(self.points, str):
+            found = _points(robot, self.points, np.zeros(3), radius)
+        elif isinstance(self.points, Mapping):
+            found = [s for name, at in self.points.items() for s in _points(robot, name, at, radius)]
+        else:
+            found = [s for name in self.points for s in _points(robot, name, np.zeros(3), radius)]
+        if not 0 < len(found) <= MOST:
+            some = "no shapes for collisions in the model" if self.points is None and not found else len(found)
+            raise UnsupportedError(f"Ground: expected 1 to {MOST} points that touch, found {some}; give points=…")
+        return tuple(found)
+
+    def numbers(self, robot: Robot) -> Array:
+        """Stiffness, dissipation and friction, (..., 3)."""
+        weight = robot.total_mass * (float(np.linalg.norm(robot.gravity)) or 9.81)
+        stiffness = weight / SINKING if self.stiffness is None else self.stiffness
+        given = {"stiffness": stiffness, "dissipation": self.dissipation, "friction": self.friction}
+        arrays = [_numbers(name, value) for name, value in given.items()]
+        return np.stack(np.broadcast_arrays(*arrays), axis=-1)
+
+
+def _points(robot: Robot, name: str, at: npt.ArrayLike, radius: float) -> list[Sphere]:
+    frame = robot.frame(name)
+    if frame.link < 0:
+        raise UnsupportedError(f"Ground: {name!r} is fixed to the base, which does not move; give points of links")
+    try:
+        points = np.asarray(at, float)
+    except (TypeError, ValueError):
+        points = np.zeros(0)
+    if points.shape[-1:] != (3,) or points.ndim > 2 or not np.isfinite(points).all():
+        raise ShapeError(f"Ground: points of {name!r} must be finite, (3,) or (m, 3), got {at!r}")
+    placed = points.reshape(-1, 3) @ frame.rotation.T + frame.position
+    return [Sphere(frame.link, tuple(p), radius) for p in placed.tolist()]
+
+
+def _of_model(robot: Robot) -> list[Sphere]:
+    """The ends of capsules, the corners of boxes and the spheres that collide."""
+    found: list[Sphere] = []
+    for name, shapes in robot.tree.meshes.items():
+        if robot.frame(name).link < 0:
+            continue
+        for shape in shapes:
+            if getattr(shape, "role", "") != "collision" or not hasattr(shape, "kind"):
+                continue
+            points, radius = _touching(shape.kind, np.asarray(shape.size, float))
+            if len(points):
+                places = points @ np.asarray(shape.rotation, float).T + np.asarray(shape.position, float)
+                found += _points(robot, name, places, radius)
+    return found
+
+
+def _touching(kind: str, size: Array) -> tuple[Array, float]:
+    """The points of a shape that touch, in its own frame, and the radius of balls around them."""
+    if kind == "box":
+        return np.array(list(product((-0.5, 0.5), repeat=3))) * size, 0.0
+    if kind == "capsule":
+        return np.array([[0.0, 0.0, -0.5], [0.0, 0.0, 0.5]]) * size[2], float(size[0]) / 2
+    if kind == "ellipsoid" and size.min() == size.max():
+        return np.zeros((1, 3)), float(size[0]) / 2
+    return np.zeros((0, 3)), 0.0
+
+
+def _number(what: str, value: Any) -> float:
+    array = _numbers(what, value)
+    if array.ndim:
+        raise ShapeError(f"Ground: {what} must be one number, got an array of shape {array.shape}")
+    return float(array)
+
+
+def _numbers(what: str, value: Any) -> Array:
+    try:
+        array = np.asarray(value, float)
+    except (TypeError, ValueError):
+        array = np.full((), np.nan)
+    if not (np.isfinite(array) & (array >= 0)).all():
+        raise ShapeError(f"Ground: {what} must be finite and not below zero, got {value!r}")
+    return array
+
+
+def _height(height: Any) -> Height:
+    """Height and slopes of the ground on traced scalars."""
+    if not callable(height):
+        level = _level(height)
+        return lambda x, y: (level, 0, 0)
+
+    def sloped(x: Scalar, y: Scalar) -> tuple[Scalar, Scalar, Scalar]:
+        h = _traced_height(height, x, y)
+        slopes = [tangents([h], {a: 1.0, b: 0.0})[0] for a, b in ((x, y), (y, x))]
+        return h, slopes[0], slopes[1]
+
+    return sloped
+
+
+def _level(height: Any) -> float:
+    if not isinstance(height, int | float | np.integer | np.floating) or not np.isfinite(height):
+        raise ShapeError(f"Ground: height must be a finite number in m or a function of (x, y), got {height!r}")
+    return float(height)
+
+
+def _traced_height(height: Callable[[Any, Any], Any], x: Expr, y: Expr) -> Any:
+    try:
+        return numbers_of(height(alone(x), alone(y)), (), "height")[0]
+    except Exception as error:  # whatever the function does with what it does not expect
+        raise UnsupportedError(
+            f"Ground: height could not be traced ({type(error).__name__}: {error}); write it with NumPy's arithmetic"
+        ) from error
+
+
+def _named(spheres: Sequence[Sphere], height: Any) -> str:
+    """What tells grounds apart in machine code, the same in every process."""
+    graph = Graph()
+    x, y = graph.input("x", 0), graph.input("y", 0)
+    results = [_traced_height(height, x, y)] if callable(height) else [_level(height)]
+    return digest([*results, *[float(n) for s in spheres for n in (s.link, *s.centre, s.radius)]])

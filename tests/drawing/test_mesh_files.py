@@ -1,0 +1,116 @@
+"""Triangles from STL, OBJ and Collada, and files that are no good."""
+
+from __future__ import annotations
+
+import struct
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import catena
+from catena.drawing.mesh_files import read_mesh
+
+CORNERS = np.array([[0, 0, 0], [2, 0, 0], [0, 3, 0], [0, 0, 4]], float)
+FACES = [(0, 2, 1), (0, 1, 3), (0, 3, 2), (1, 2, 3)]
+TEXT_STL = "solid t\n" + "".join(
+    "facet normal 0 0 0\nouter loop\n"
+    + "".join(f"vertex {x:g} {y:g} {z:g}\n" for x, y, z in CORNERS[list(face)])
+    + "endloop\nendfacet\n"
+    for face in FACES
+)
+OBJ = "\n".join([*(f"v {x} {y} {z}" for x, y, z in CORNERS), *(f"f {a + 1}//1 {b + 1} {c + 1}" for a, b, c in FACES)])
+COLLADA = """<?xml version="1.0"?><COLLADA xmlns="http://www.collada.org/2005/11/COLLADASchema" version="1.4.1">
+<asset><unit meter="0.5"/><up_axis>Z_UP</up_axis></asset>
+<library_geometries><geometry id="g"><mesh><source id="s"><float_array id="a" count="12">{points}</float_array>
+<technique_common><accessor source="#a" count="4" stride="3"/></technique_common></source>
+<vertices id="v"><input semantic="POSITION" source="#s"/></vertices>{faces}</mesh></geometry></library_geometries>
+<library_visual_scenes><visual_scene id="w"><node><translate>0 0 2</translate><scale>2 2 2</scale>
+<instance_geometry url="#g"/></node></visual_scene></library_visual_scenes>
+<scene><instance_visual_scene url="#w"/></scene></COLLADA>"""
+LISTED = " ".join(f"{a} {b} {c}" for a, b, c in FACES)
+TRIANGLES = f'<triangles count="4"><input semantic="VERTEX" source="#v" offset="0"/><p>{LISTED}</p></triangles>'
+POLYGONS = (
+    '<polylist count="4"><input semantic="VERTEX" source="#v" offset="0"/>'
+    f"<vcount>3 3 3 3</vcount><p>{LISTED}</p></polylist>"
+)
+
+
+def collada(faces: str = TRIANGLES, **changes: str) -> str:
+    return COLLADA.format(points=" ".join(map(str, CORNERS.ravel())), faces=faces, **changes)
+
+
+def binary_stl() -> bytes:
+    rows = [struct.pack("<12fH", 0, 0, 0, *CORNERS[list(face)].ravel(), 0) for face in FACES]
+    return b"solid as some exporters write".ljust(80) + struct.pack("<I", len(rows)) + b"".join(rows)
+
+
+def volume(path: Path) -> float:
+    """What the triangles enclose."""
+    found = read_mesh(path)
+    a, b, c = np.moveaxis(found.vertices[found.faces].astype(float), 1, 0)
+    return float(np.sum(np.cross(a, b) * c) / 6)
+
+
+@pytest.mark.parametrize(("name", "content"), [("a.stl", TEXT_STL), ("b.STL", binary_stl()), ("c.obj", OBJ)])
+def test_a_tetrahedron(tmp_path: Path, name: str, content: str | bytes) -> None:
+    path = tmp_path / name
+    path.write_bytes(content.encode() if isinstance(content, str) else content)
+    assert volume(path) == pytest.approx(4.0)
+
+
+@pytest.mark.parametrize("faces", [TRIANGLES, POLYGONS])
+def test_collada_has_units_and_nodes(tmp_path: Path, faces: str) -> None:
+    path = tmp_path / "t.dae"
+    path.write_text(collada(faces))
+    assert volume(path) == pytest.approx(4.0)  # twice as large, in half metres
+    assert read_mesh(path).vertices[:, 2].min() == pytest.approx(1.0)
+
+
+def test_collada_with_y_up_is_turned(tmp_path: Path) -> None:
+    path = tmp_path / "t.dae"
+    path.write_text(collada().replace("Z_UP", "Y_UP"))
+    vertices = read_mesh(path).vertices
+    assert vertices.max(axis=0) == pytest.approx([2, -1, 3])
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "why"),
+    [
+        ("a.stl", b"", "expected an STL file"),
+        ("a.stl", binary_stl()[:-3], "holds no triangles"),
+        ("a.stl", b"solid\nvertex a b c", "could not convert"),
+        ("a.obj", b"v 0 0 0\nf 1 2 3", "not there"),
+        ("a.obj", b"v 0 0 nan\nv 0 0 0\nv 1 0 0\nf 1 2 3", "not finite"),
+        ("a.obj", b"", "no triangles"),
+        ("a.dae", b"<COLLADA>", "well-formed"),
+        ("a.dae", b"<!DOCTYPE x [<!ENTITY e SYSTEM 'file:///etc/passwd'>]><COLLADA/>", "document type"),
+        ("a.dae", b"<COLLADA/>", "no triangles"),
+        ("a.glb", b"x", "convert it to STL"),
+    ],
+)
+def test_what_is_no_mesh_is_said_by_name(tmp_path: Path, name: str, content: bytes, why: str) -> None:
+    path = tmp_path / name
+    path.write_bytes(content)
+    with pytest.raises(catena.LoadError, match=why) as caught:
+        read_mesh(path)
+    assert name in str(caught.value)
+
+
+def test_nodes_that_hold_each_other_end(tmp_path: Path) -> None:
+    loop = '<node id="n"><instance_node url="#n"/></node>'
+    path = tmp_path / "a.dae"
+    path.write_text(collada().replace('<visual_scene id="w">', f'<visual_scene id="w">{loop}'))
+    with pytest.raises(catena.LoadError, match="deep"):
+        read_mesh(path)
+
+
+def test_a_file_that_changed_is_read_again(tmp_path: Path) -> None:
+    import os
+
+    path = tmp_path / "a.obj"
+    path.write_text(OBJ)
+    assert len(read_mesh(path).faces) == 4
+    path.write_text(OBJ.rpartition("\n")[0])
+    os.utime(path, ns=(1, 1))
+    assert len(read_mesh(path).faces) == 3

@@ -1,0 +1,166 @@
+"""Pictures and films, looked at by a program: what is where, and what is refused."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import catena
+from catena import later, robots
+from catena.drawing import pictures
+from catena.drawing.camera import Camera
+from catena.drawing.raster import Raster
+
+images = pytest.importorskip("PIL.Image")
+
+
+@pytest.fixture(scope="module")
+def arm() -> catena.Robot:
+    return catena.load(robots.path("two_link_arm"))
+
+
+@pytest.fixture(scope="module")
+def run(arm: catena.Robot) -> catena.Run:
+    return catena.simulate(arm, [0.5, 0.0], [0.0, 0.0], duration=0.4, dt=1e-3)
+
+
+def ball_at(position: tuple[float, float, float], color: str) -> str:
+    place = " ".join(map(str, position))
+    return f"""<visual><origin xyz="{place}"/><geometry><sphere radius="0.2"/></geometry>
+    <material name="{color}"><color rgba="{color}"/></material></visual>"""
+
+
+def still(*balls: str) -> catena.Robot:
+    text = f"""<robot name="r"><link name="base">{"".join(balls)}</link><link name="a"><inertial><mass value="1"/>
+    <inertia ixx="1" iyy="1" izz="1"/></inertial><visual><geometry><sphere radius="0.01"/></geometry></visual></link>
+    <joint name="j" type="continuous"><parent link="base"/><child link="a"/></joint></robot>"""
+    return catena.load(text)
+
+
+def pixels_like(picture: Any, channel: int) -> Any:
+    """Rows and columns of the pixels in which one colour is by far the strongest."""
+    light = np.asarray(picture).astype(int)
+    others = np.delete(light, channel, axis=2).max(axis=2)
+    return np.argwhere(light[..., channel] > others + 60)
+
+
+def test_what_is_where() -> None:
+    robot = still(ball_at((0, 0, 1), "1 0 0 1"), ball_at((0, 1, 0), "0 1 0 1"), ball_at((0, -1, 0), "0 0 1 1"))
+    picture = catena.render(robot, view=(0.0, 0.0), size=(320, 240))
+    assert picture.size == (320, 240)
+    red, green, blue = (pixels_like(picture, k).mean(axis=0) for k in range(3))
+    assert red[0] < min(green[0], blue[0]) - 40  # above
+    assert blue[1] + 80 < red[1] < green[1] - 80  # seen from +x, y goes to the right
+
+
+def test_what_is_nearer_hides_what_is_behind() -> None:
+    robot = still(ball_at((1, 0, 0), "1 0 0 1"), ball_at((-1, 0, 0), "0 1 0 1"))
+    assert not len(pixels_like(catena.render(robot, view=(0.0, 0.0)), 1))
+    assert not len(pixels_like(catena.render(robot, view=(180.0, 0.0)), 0))
+
+
+def test_the_size_of_a_ball_is_that_of_perspective() -> None:
+    """Against the formula for the outline of a ball: the tangent of the half angle is r / sqrt(d² − r²)."""
+    camera = Camera(np.array([5.0, 0.0, 0.0]), np.zeros(3), np.array([0.0, 0.0, 1.0]))
+    raster = Raster(camera, 400, 400)
+    from catena.drawing.surfaces import ball
+
+    surface = ball(96)
+    corners = raster.projected(2.0 * surface.vertices[surface.faces])
+    pixel, _ = raster.visible(corners, np.zeros(len(corners), bool))
+    radius = raster.focus / np.sqrt(5.0**2 - 1.0)
+    assert len(pixel) == pytest.approx(np.pi * radius**2, rel=0.01)
+
+
+def test_triangles_that_share_an_edge_leave_no_gap_and_do_not_overlap() -> None:
+    rng = np.random.default_rng(0)
+    raster = Raster(Camera(np.array([5.0, 0, 0]), np.zeros(3), np.array([0.0, 0, 1.0])), 64, 64)
+    from catena.drawing.raster import _pixels
+
+    middle = np.array([*rng.uniform(20, 44, 2), 0.2])
+    ring = np.array([[0, 0, 0.2], [64, 0, 0.2], [64, 64, 0.2], [0, 64, 0.2]])
+    fan = np.array([[middle, ring[k], ring[(k + 1) % 4]] for k in range(4)])
+    pixel, _, near = _pixels(fan, np.ones(4, bool), raster.width, raster.height)
+    assert np.array_equal(np.sort(pixel), np.arange(64 * 64))
+    assert np.allclose(near, 0.2)
+
+
+def test_several_samples_stand_side_by_side(arm: catena.Robot) -> None:
+    one, four = (catena.render(arm, arm.random_configuration(1, shape=shape), size=(160, 120)) for shape in ((), (4,)))
+    assert not np.array_equal(np.asarray(one), np.asarray(four))
+
+
+def test_samples_that_are_not_finite_are_left_out(arm: catena.Robot) -> None:
+    good = arm.random_configuration(1)
+    catena.render(arm, [good, [np.nan, 0.0]], size=(64, 48))
+    catena.render(arm, [[np.nan, 0.0]], size=(64, 48))
+
+
+@pytest.mark.parametrize(
+    "robot",
+    [
+        catena.planar_chain([1.0, 1.0], 1.0),
+        catena.rod_chain(300, length=0.01),
+        catena.point_mass_chain([1.5] * 5, 12.0),
+        catena.random_tree(seed=5, n=9),
+        catena.Builder("nothing").link("base").build(),
+    ],
+    ids=lambda robot: robot.name,
+)
+def test_every_robot_can_be_drawn(robot: catena.Robot) -> None:
+    picture = catena.render(robot, size=(64, 48), frames=True, center_of_mass=robot.total_mass > 0)
+    assert np.asarray(picture).shape == (48, 64, 3)
+
+
+def test_files_by_their_endings(arm: catena.Robot, run: catena.Run, tmp_path: Path) -> None:
+    for name in ("a.png", "a.jpg", "a.webp"):
+        catena.render(arm, [0.1, 0.2], tmp_path / name, size=(64, 48))
+        with images.open(tmp_path / name) as picture:
+            assert picture.size == (64, 48)
+    run.render(tmp_path / "last.png", size=(64, 48))
+    run.render(tmp_path / "run.gif", size=(64, 48), rate=20, speed=0.5)
+    with images.open(tmp_path / "run.gif") as film:
+        assert (film.n_frames, film.size, film.info["duration"]) == (17, (64, 48), 50)
+
+
+@pytest.mark.skipif(shutil.which("ffmpeg") is None, reason="ffmpeg is not installed")
+def test_mp4(run: catena.Run, tmp_path: Path) -> None:
+    run.render(tmp_path / "run.mp4", size=(65, 49))
+    assert (tmp_path / "run.mp4").read_bytes()[4:8] == b"ftyp"
+    with pytest.raises(catena.CatenaError, match="ffmpeg failed"):
+        run.render(tmp_path / "nowhere" / "run.mp4", size=(64, 48))
+
+
+def test_refusals(arm: catena.Robot, run: catena.Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(catena.UnsupportedError, match=r"\.png"):
+        catena.render(arm, None, tmp_path / "a.bmp")
+    with pytest.raises(catena.UnsupportedError, match=r"\.gif"):
+        run.render(tmp_path / "a.avi")
+    with pytest.raises(catena.ShapeError, match="size"):
+        catena.render(arm, size=(0, 10))
+    with pytest.raises(catena.ShapeError, match="view"):
+        catena.render(arm, view=(0.0, np.nan))
+    with pytest.raises(catena.ShapeError, match=r"\(\.\.\., 2\)"):
+        catena.render(arm, [0.0])
+    with pytest.raises(catena.ShapeError, match="side by side"):
+        catena.render(arm, np.zeros((100, 2)))
+    with pytest.raises(catena.CatenaError, match="cannot be written"):
+        catena.render(arm, None, tmp_path / "none" / "a.png", size=(64, 48))
+    with pytest.raises(catena.ShapeError, match="speed"):
+        run.render(tmp_path / "a.gif", speed=0.0)
+    monkeypatch.setattr(shutil, "which", lambda name: None)
+    with pytest.raises(catena.UnsupportedError, match="ffmpeg"):
+        run.render(tmp_path / "a.mp4")
+
+
+def test_a_missing_extra_names_the_command_that_installs_it(arm: catena.Robot, monkeypatch: pytest.MonkeyPatch) -> None:
+    def missing(name: str) -> None:
+        raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+
+    monkeypatch.setattr(later, "import_module", missing)
+    with pytest.raises(catena.UnsupportedError, match=r"pip install 'catena-dynamics\[view\]'"):
+        pictures.render(arm)

@@ -1,0 +1,52 @@
+"""The operators of closed systems: Part II of Rodriguez & Kreutz beside the engine."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from tests.closed_systems import around, looped, state
+from tests.mechanisms import relative
+
+import catena
+
+LOOPED = ["Slider", "Universal", "Distance"]
+
+
+def test_part_two_reads_as_it_computes(rng: np.random.Generator) -> None:
+    system = around(3, ["Weld", "SoftFinger", "PointWithFriction"])
+    q, v, tau = state(system, rng)
+    o = system.operators(q, v=v)
+    J, bias, M = system.constraint_jacobian(q), system.constraint_bias(q, v), system.mass_matrix(q)
+    assert relative(o.J.dense(), J) < 1e-12
+    assert relative(o.Omega.dense(), J @ np.linalg.solve(M.dense(), J.T)) < 1e-12
+    assert relative(o.C.dense(), (o.U_inverse @ o.J.T).dense()) < 1e-12  # (I − HΨL) H φ = H ψ
+    free = o.filter(tau).acceleration
+    lam = o.Omega.inv @ -(bias + o.J @ free)
+    a = free + o.U_inverse.T @ o.D.inv @ (o.C @ lam)
+    expected = system.forward_dynamics(q, v, tau)
+    assert relative(a, expected.a) < 1e-12
+    found = o.contact(tau)
+    assert relative(found.acceleration, expected.a) < 1e-12
+    assert relative(system._compiled.kernel(system.closures.forces)(q, found.lam), expected.forces) < 1e-11
+    assert str(o.Omega.expression) == "Cᵀ D⁻¹ C"
+
+
+def test_loops_couplings_and_batches(rng: np.random.Generator) -> None:
+    system, q = looped(1, 10, LOOPED)
+    assert isinstance(system.constraints[-1], catena.Coupling)
+    q = np.stack([q, q])
+    v = system.project_velocity(q, rng.standard_normal((2, system.nv)))
+    tau = rng.standard_normal((2, system.nv))
+    o = system.operators(q, v=v)
+    assert relative(o.J.dense(), system.constraint_jacobian(q)) < 1e-12
+    assert relative(o.contact(tau).acceleration, system.forward_dynamics(q, v, tau).a) < 1e-11
+
+
+def test_redundant_constraints_have_no_inverse(rng: np.random.Generator) -> None:
+    once = around(2, ["Ball"])
+    first = once.constraints[0].sides
+    again = catena.Ball(first[0].frame, "box", second_position=first[1].position, name="again")
+    system = once.with_constraints([*once.constraints, again])
+    q, v, tau = state(once, rng)
+    with pytest.raises(catena.SingularError, match="no inverse"):
+        system.operators(q, v=v).contact(tau)

@@ -1,0 +1,128 @@
+"""Closed systems in time: steps, rollouts and simulations that keep the loops closed."""
+
+from __future__ import annotations
+
+import pickle
+
+import numpy as np
+import pytest
+from tests.closed_systems import around, closed_model, state
+from tests.mechanisms import relative
+
+import catena
+
+
+@pytest.fixture(scope="module")
+def bar() -> catena.System:
+    pytest.importorskip("mujoco")
+    return closed_model("four_bar")
+
+
+def test_a_four_bar_keeps_its_energy_and_stays_closed(bar: catena.System) -> None:
+    q = bar.close([-1.0, 0.3, -1.2])
+    run = catena.simulate(bar, q, np.zeros(3), duration=10.0, dt=1e-3, integrator="rk4", every=10)
+    energy, kinetic = run.energy(), bar.kinetic_energy(run.q, run.v)
+    assert np.abs(energy - energy[0]).max() < 1e-6 * kinetic.max()
+    assert run.constraint_drift().max() < 1e-10
+    assert np.abs(run.q[:, 0] - q[0]).max() > 1.0  # it swings
+    assert not run.diverged.any()
+
+
+@pytest.mark.parametrize(("integrator", "order"), [("semi_implicit", 1), ("midpoint", 2), ("rk4", 4)])
+@pytest.mark.parametrize("projected", [False, True])
+def test_steps_have_their_order(integrator: str, order: int, projected: bool, rng: np.random.Generator) -> None:
+    system = around(2, ["Ball"])
+    q, v, _ = state(system, rng)
+    ends = [
+        system.rollout(q, v, None, 0.02 / n, steps=n, every=n, integrator=integrator, projected=projected)
+        for n in (2, 4, 16)
+    ]
+    errors = [np.abs(system.difference(ends[2].q[-1], end.q[-1])).max() for end in ends[:2]]
+    assert errors[0] / errors[1] == pytest.approx(2**order, rel=0.5 if order < 4 else 0.6)
+
+
+def test_rollouts_are_steps_and_samples_do_not_touch(rng: np.random.Generator) -> None:
+    system = around(2, ["Ball"])
+    q, v, tau = (np.stack(x) for x in zip(*[state(system, rng) for _ in range(2)], strict=True))
+    run = system.rollout(q, v, np.stack([tau, -tau], axis=1), 1e-3)
+    assert run.q.shape == (2, 3, system.nq)
+    step = system.step(q[1], v[1], tau[1], 1e-3)
+    assert relative(run.q[1, 1], step.q) < 1e-13
+    assert relative(run.v[1, 1], step.v) < 1e-12
+    assert np.abs(system.closure_residual(run.q)).max() < 1e-12
+    assert np.abs(system.constraint_rates(run.q[:, 1:], run.v[:, 1:])).max() < 1e-10
+    q[0] = np.nan
+    with pytest.warns(catena.DivergenceWarning):
+        bad = system.rollout(q, v, np.stack([tau, -tau], axis=1), 1e-3)
+    assert bad.diverged.tolist() == [True, False]
+    assert np.array_equal(bad.q[1], run.q[1])
+    assert system.rollout(q[:0], v[:0], None, 1e-3, steps=2).q.shape == (0, 3, system.nq)
+
+
+def test_controllers_events_and_costs(bar: catena.System) -> None:
+    q = bar.close([-1.0, 0.3, -1.2])
+
+    def brake(t, q, v, parameters):  # type: ignore[no-untyped-def]
+        return -0.05 * v * np.array([1.0, 0.0, 0.0])
+
+    run = catena.simulate(
+        bar, q, np.zeros(3), duration=0.2, dt=1e-3, control=brake, events={"fast": lambda t, q, v: v[..., 0] - 1.0}
+    )
+    assert run.events[0].name == "fast"
+    assert run.energy()[-1] < run.energy()[0]
+    assert run.tau is not None
+    assert run.tau.shape == (200, 3)
+    cost = bar.rollout(q, np.zeros(3), None, 1e-3, steps=3, cost=lambda t, q, v, p, tau: v[..., 0] ** 2).cost
+    assert cost > 0
+    assert pickle.loads(pickle.dumps(run)).robot == bar
+    with pytest.raises(catena.UnsupportedError, match="pickle"):
+        run.save("run.npz")
+
+
+def test_gains_hold_loops_without_projection(bar: catena.System) -> None:
+    q = bar.close([-1.0, 0.3, -1.2])
+    how = {"duration": 1.5, "dt": 3e-3, "projected": False}
+    free = catena.simulate(bar, q, np.zeros(3), **how)
+    held = catena.simulate(bar, q, np.zeros(3), **how, gains=(2500.0, 100.0))
+    assert held.constraint_drift()[-1] < 0.1 * free.constraint_drift()[-1]
+
+
+def test_springs_and_losses_act_as_on_a_robot(rng: np.random.Generator) -> None:
+    builder = catena.Builder("bars")
+    for i, parent in enumerate(("base", "link0", "link1")):
+        builder.link(f"link{i}", mass=1.0, com=(0.1, 0, 0), inertia=(0.01, 0.02, 0.03))
+        builder.revolute(
+            f"joint{i}", parent, f"link{i}", "y", position=(0.2, 0, 0), damping=0.3, stiffness=5.0, rest=0.1
+        )
+    robot = builder.build()
+    system = catena.System([robot])
+    q, v, tau = rng.standard_normal((3, 3))
+    for integrator in ("semi_implicit", "midpoint", "rk4"):
+        mine = system.step(q, v, tau, 1e-2, integrator=integrator, joint_losses=True)
+        theirs = robot.step(q, v, tau, 1e-2, integrator=integrator, joint_losses=True)
+        assert relative(mine.q, theirs.q) < 1e-13
+        assert relative(mine.v, theirs.v) < 1e-13
+
+
+def test_rigid_systems_are_refused(bar: catena.System) -> None:
+    q = bar.close([-1.0, 0.3, -1.2])
+    rotation, position = bar.placement(q, "crank")
+    rigid = bar.with_constraints([*bar.constraints, catena.FixedToWorld("crank", position, rotation)])
+    with pytest.raises(catena.ModelError, match="rigid: 'pin', 'FixedToWorld crank'"):
+        catena.simulate(rigid, q, np.zeros(3), duration=0.1, dt=1e-2)
+    a, forces = rigid.forward_dynamics(q, np.zeros(3), np.zeros(3))
+    assert np.abs(a).max() < 1e-9
+    assert np.isfinite(forces).all()
+
+
+def test_what_cannot_be_served_is_said(bar: catena.System) -> None:
+    q, v = bar.neutral(), np.zeros(3)
+    for integrator in ("adaptive", "variational", "linearly_implicit"):
+        with pytest.raises(catena.UnsupportedError, match="integrator of a System"):
+            catena.simulate(bar, q, v, duration=0.1, dt=1e-2, integrator=integrator)
+    with pytest.raises(catena.UnsupportedError, match="innovations"):
+        catena.simulate(bar, q, v, duration=0.1, dt=1e-2, method="udu")
+    with pytest.raises(catena.UnsupportedError, match="a Robot has none"):
+        catena.simulate(bar.forest, q, v, duration=0.1, dt=1e-2, gains=(1.0, 1.0))
+    with pytest.warns(catena.DivergenceWarning, match="'pin' is off by"):
+        bar.rollout([0.0, 3.0, 0.0], v, None, 1e-4, steps=1)
