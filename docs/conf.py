@@ -24,7 +24,7 @@ autodoc_member_order = "bysource"
 autodoc_preserve_defaults = True
 add_module_names = False
 
-SECTIONS = {"Args:": "param", "Raises:": "raises", "Returns:": "returns", "Example:": "Example"}
+SECTIONS = {"Args:": "param", "Attributes:": "ivar", "Raises:": "raises", "Returns:": "returns", "Example:": "Example"}
 """The sections of docstrings, and the names of the fields that they become."""
 
 
@@ -49,7 +49,7 @@ def as_field(section: str, line: str) -> str:
     name = SECTIONS[section]
     if section in ("Returns:", "Example:"):
         return f":{name}:" if line == section else escaped(line)
-    entry = re.fullmatch(r"    (\w+): (.*)", line)
+    entry = re.fullmatch(r"    (\w+(?:, \w+)*): (.*)", line)
     if entry:
         return f":{name} {entry[1]}: {escaped(entry[2])}"
     return "" if line == section else escaped(line[4:])
