@@ -21,10 +21,11 @@ from catena.sweeps import Field, Links
 class Law:
     """What depends on time and state: `algorithm(links, t, q, v, ...)`, then its `inputs`, by name with their kinds.
 
-    A controller gives a field of torques. A law of actuators also gets controls, after v, and gives torques. One of
-    wrenches gives a field of those. A cost
-    also gets the torques, after v, and gives a scalar. `name` tells laws apart. Of one that asks for all coordinates at
-    a time (`whole`), no loops over links can be made. `resistance` is what of a controller a step takes at its end.
+    A controller gives a field of torques. A law of actuators also gets controls, after v, and gives torques; one of
+    wrenches gives a field of those. A cost also gets the torques, after v, and gives a scalar. `name` tells laws apart.
+    Of one that asks for all coordinates at a time (`whole`), no loops over links can be made. `resistance` is what of a
+    controller a step takes at its end. `followed` says whether it serves joints that mimic others, which have gains of
+    zero.
     """
 
     name: str
@@ -32,6 +33,7 @@ class Law:
     inputs: Mapping[str, str] = field(default_factory=dict)
     whole: bool = False
     resistance: Resistance | None = None
+    followed: bool = True
 
 
 def turn(

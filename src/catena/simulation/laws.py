@@ -66,7 +66,8 @@ def controller(
     if control is None:
         return None
     if isinstance(control, Controller):
-        refuse_followers(tree, f"the controller {control.law.name}")
+        if not control.law.followed:
+            refuse_followers(tree, f"the controller {control.law.name}")
         return Given("control", None, control.law, control.values)
     places = None if actuators is None else actuators.dofs.tolist()
     width = tree.nv if places is None else len(places)
