@@ -44,7 +44,8 @@ class OnLinks:
 
     def numbers(self, t: float, q: Array, v: Array, parameters: Array) -> Array:
         """The same of numbers, for all samples."""
-        return wrenches(self.robot, self.asked(t, q, v, parameters), "rollout")
+        found: Array = wrenches(self.robot, self.asked(t, q, v, parameters), "rollout")
+        return found
 
 
 def changing(robot: Robot, f_ext: Any, parameters: Array, shape: str) -> Given | None:
