@@ -148,6 +148,21 @@ def test_derivatives(hand: mimics.Pair, rng: np.random.Generator) -> None:
     close(B[robot.nv :], 1e-3 * plain.B[robot.nv :])
 
 
+@pytest.mark.parametrize("question", ["forward_dynamics", "inverse_dynamics"])
+def test_derivatives_by_parameters(hand: mimics.Pair, question: str, rng: np.random.Generator) -> None:
+    robot, (q, v, x), h = hand.robot.with_joints(stiffness=2.0, damping=0.3), state(hand, rng), 1e-6
+    P, zero, weight = robot.parameters().vector, np.zeros(robot.nv), rng.standard_normal(robot.nv)
+    dP = rng.standard_normal(P.shape) * np.abs(P)
+    options = {"joint_losses": True, "joint_springs": True}
+    ahead, behind = (getattr(robot, question)(q, v, x, parameters=P + s * dP, **options) for s in (h, -h))
+    jvp, vjp = (getattr(robot, f"{question}_{kind}") for kind in ("jvp", "vjp"))
+    along = jvp(q, v, x, zero, zero, zero, parameters=P, dparameters=dP, **options)
+    close(along, (ahead - behind) / (2 * h), 1e-6)
+    gradient = vjp(q, v, x, weight, by="parameters", parameters=P, **options)
+    assert gradient.shape == P.shape
+    close(gradient @ dP, weight @ along, 1e-9)
+
+
 @pytest.fixture(scope="module")
 def chain() -> mimics.Pair:
     return mimics.random_pair(1, 12, joint_types="revolute", branching=0.0)

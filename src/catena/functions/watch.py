@@ -85,6 +85,9 @@ class Watch:
     def _culprits(self, samples: list[Sample], given: dict[str, Any], batch: tuple[int, ...]) -> Iterator[int | None]:
         """The link at whose joint the factorization of M stops, sample by sample; None where it does not."""
         tree, adopts = self._compiled.tree, "parameters" in given
+        if "q" not in given:  # a function of factors that were looked at when they were made
+            yield from [None] * len(samples)
+            return
         whole = followers(tree) is not None  # joints that are freed together have no factorization joint by joint
         function, stops = (MASS_MATRIX, _unresisted) if whole else (FACTOR, _stopped)
         kernel = self._compiled.kernel(with_parameters(function) if adopts else function, (), self._dtype)
