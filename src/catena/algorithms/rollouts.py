@@ -23,7 +23,8 @@ class Law:
 
     A controller gives a field of torques. A cost also gets the torques, after v, and gives a scalar. `name` tells laws
     apart. Of one that asks for all coordinates at a time (`whole`), no loops over links can be made. `resistance` is
-    what of a controller a step takes at its end.
+    what of a controller a step takes at its end. `followed` says whether it serves joints that mimic others, which have
+    gains of zero.
     """
 
     name: str
@@ -31,6 +32,7 @@ class Law:
     inputs: Mapping[str, str] = field(default_factory=dict)
     whole: bool = False
     resistance: Resistance | None = None
+    followed: bool = True
 
 
 def turn(step: Function, control: Law | None = None, cost: Law | None = None, watched: bool = False) -> Repeated:

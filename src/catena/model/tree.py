@@ -56,7 +56,8 @@ class Tree:
 
     Link i's pose in its parent's frame is placement · Q · J(q) · Qᵀ: Q = `joint_rotation[i]` turns the joint's
     canonical axes (1-dof joints move about or along z) into the link's frame, J is the map of type `joint_type[i]`
-    (`JOINT_TYPES` in joints.py). Link i's coordinates are q[q_start[i]:q_start[i + 1]], its speeds likewise.
+    (`JOINT_TYPES` in joints.py). Link i's coordinates are q[q_start[i]:q_start[i + 1]], its speeds likewise; a joint
+    that mimics another may have none, and then follows it (mimic.py).
 
     Arrays may be stride-0 broadcasts, so that a uniform chain costs almost nothing: never assume contiguity.
     Equal by content (name included, warnings not); a broadcast array equals and hashes as its dense copy.

@@ -37,7 +37,10 @@ class Description:
 
     @property
     def nv(self) -> int:
-        """The number of degrees of freedom: the length of a velocity v, of joint torques and accelerations."""
+        """The number of degrees of freedom: the length of a velocity v, of joint torques and accelerations.
+
+        Joints that mimic others have none, unless they were loaded with `mimic="independent"`.
+        """
         return self.tree.nv
 
     @property

@@ -62,7 +62,8 @@ def controller(tree: Tree, control: Any, parameters: Array, shape: str) -> Given
     if control is None:
         return None
     if isinstance(control, Controller):
-        refuse_followers(tree, f"the controller {control.law.name}")
+        if not control.law.followed:
+            refuse_followers(tree, f"the controller {control.law.name}")
         return Given("control", None, control.law, control.values)
     return _given(tree, "control", control, parameters, shape, _torques, ("q", "v", "parameters"), (tree.nv,))
 

@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from catena.algorithms.integrators import INTEGRATORS
 from catena.arguments.arrays import Port, Signature
+from catena.arguments.scalars import real
 from catena.arguments.words import one_of
 from catena.arguments.wrenches import Wrenches
 from catena.errors import ShapeError, UnsupportedError
@@ -40,6 +41,9 @@ OWN = ("adaptive", "variational")
 
 PACE = 0.1
 """About so many seconds are computed at a time: then Ctrl-C is heard, and the progress bar moves."""
+
+MOST_STEPS = 2**53
+"""Beyond these, steps cannot be counted in the time that they take."""
 
 FIRST = 16
 """Rows that are computed first, to see how long they take."""
@@ -270,10 +274,10 @@ def _part(rollout: Rollout, q: Array, v: Array, row: int, count: int, memory: An
 
 def _steps(duration: Any, dt: Any) -> int:
     """How many steps make up a duration."""
-    for what, value in (("duration", duration), ("dt", dt)):
-        if not isinstance(value, int | float | np.integer | np.floating) or not 0 < value < np.inf:
-            raise ShapeError(f"simulate: {what} must be a finite number of seconds above zero, got {value!r}")
-    steps = round(float(duration) / float(dt))
+    whole, part = real("simulate: duration", duration, above=0.0), real("simulate: dt", dt, above=0.0)
+    if not whole / part < MOST_STEPS:
+        raise ShapeError(f"simulate: dt must be long enough for less than {MOST_STEPS:g} steps, got {part:g} s")
+    steps = round(whole / part)
     if steps < 1:
-        raise ShapeError(f"simulate: dt must be no longer than the duration, {duration:g} s, got {dt:g} s")
+        raise ShapeError(f"simulate: dt must be no longer than the duration, {whole:g} s, got {part:g} s")
     return steps
