@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal, Union
 
 from catena.arguments.words import one_of
@@ -156,7 +157,7 @@ def _of_mujoco(parts: MjcfParts, base: Base) -> tuple[Robot, list[AnyConstraint]
         warnings=parts.warnings,
         strict=False,
     )
-    return Robot(tree), parts.equalities
+    return Robot(replace(tree, actuators=parts.actuators)), parts.equalities
 
 
 def load_run(path: str | os.PathLike[str]) -> Run:

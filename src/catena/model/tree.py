@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from catena.errors import ModelError
+from catena.model.actuators import Actuator
 from catena.model.names import Names, freeze_names
 from catena.model.parts import Mimic
 
@@ -96,6 +97,7 @@ class Tree:
     warnings: tuple[str, ...] = ()
     stiffness: Array = field(default_factory=lambda: np.zeros(0))  # (nv,), none at all if left out
     rest: Array = field(default_factory=lambda: np.zeros(0))  # (nv,), where springs are slack: from zero, in speeds
+    actuators: Mapping[str, Actuator] = field(default_factory=FrozenMapping)  # by name; none if the file has none
 
     def __post_init__(self) -> None:
         for name in ("stiffness", "rest"):
