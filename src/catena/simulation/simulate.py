@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +17,7 @@ from catena.arguments.words import one_of
 from catena.arguments.wrenches import Wrenches
 from catena.errors import ShapeError, UnsupportedError
 from catena.functions.question import Answering
+from catena.model.actuators import Actuators
 from catena.questions.closed_chains import ClosedChains
 from catena.questions.stepping import INTEGRATOR_HINTS
 from catena.simulation.closed_rollouts import INTEGRATORS as CLOSED_INTEGRATORS
@@ -29,6 +30,7 @@ from catena.simulation.laws import Control
 from catena.simulation.progress import Bar
 from catena.simulation.rolling import Asked, Options, Rollout, run_of
 from catena.simulation.run import Run
+from catena.simulation.stiffness import warn_of_stiffness
 
 if TYPE_CHECKING:
     from catena.robot import Robot
@@ -59,7 +61,7 @@ def simulate(
     t0: float = 0.0,
     control: Control | None = None,
     parameters: npt.ArrayLike | None = None,
-    f_ext: Wrenches = None,
+    f_ext: Wrenches | Callable[..., Any] = None,
     integrator: str = "semi_implicit",
     every: int = 1,
     events: Mapping[str, Watch] | None = None,
@@ -73,6 +75,7 @@ def simulate(
     gains: npt.ArrayLike | None = None,
     joint_limits: bool | JointLimits = False,
     ground: Ground | None = None,
+    actuators: bool | Actuators | Iterable[str] = False,
     memory: Mapping[str, npt.ArrayLike] | None = None,
     progress: bool | None = None,
 ) -> Run:
@@ -93,7 +96,8 @@ def simulate(
         control: a function of (t, q, v, parameters) that gives torques, or one of `catena.controllers`; see
             `robot.rollout`. It is asked at the start of each step, with "adaptive" whenever the integrator wants.
         parameters: numbers for the controller, (..., count).
-        f_ext: wrenches on links that are held throughout, (..., links, 6), or a mapping from links and frames.
+        f_ext: wrenches on links that are held throughout, (..., links, 6), or a mapping from links and frames; or a
+            function of (t, q, v, parameters) that gives such.
         integrator: how a step is made: one of those of `robot.step`; or "adaptive", steps of order 8 (Dormand and
             Prince) as long as the tolerance allows, for one sample; or "variational", the midpoint rule of Hamilton's
             principle, of order 2, whose energy stays bounded over long runs, for up to 16 joints that turn or slide.
@@ -113,6 +117,7 @@ def simulate(
         joint_limits: whether springs push joints back into their ranges, for integrators of one stage; True or a
             `catena.JointLimits`.
         ground: what the robot stands on, for integrators of one stage: a `catena.Ground`; None for nothing.
+        actuators: True, or names of `robot.actuators`: then a controller gives controls of these, (..., nu).
         memory: what friction remembers from before, `run.memory` of the run that this one goes on from.
         progress: whether to show a progress bar; if None, on a terminal when it takes long.
 
@@ -124,10 +129,20 @@ def simulate(
     steps = _steps(duration, dt)
     own = one_of("integrator", integrator, (*INTEGRATORS, *OWN), INTEGRATOR_HINTS) in OWN
     options = Options(
-        "rk4" if own else integrator, method, joint_losses, joint_springs, np.float64, None, joint_limits, ground
+        "rk4" if own else integrator,
+        method,
+        joint_losses,
+        joint_springs,
+        np.float64,
+        None,
+        joint_limits,
+        ground,
+        actuators,
     )
     asked = Asked(q, v, None, dt, steps, control, None, parameters, f_ext, every, bound, t0=t0, memory=memory)
     rollout = _rollout(robot, asked, options, integrator, projected, gains)
+    if not own and not isinstance(robot, ClosedChains):
+        warn_of_stiffness("simulate", rollout)
     run = _Simulation(rollout, watches(events, stop))
     with Bar(steps * rollout.dt, progress) as bar:
         try:
@@ -146,8 +161,11 @@ def _rollout(
     """A rollout of what was given, with the steps that it can make."""
     if isinstance(robot, ClosedChains):
         one_of("integrator of a System", integrator, CLOSED_INTEGRATORS, INTEGRATOR_HINTS)
-        if options.ground is not None or options.joint_limits:
-            raise UnsupportedError("simulate: ground and joint_limits act on robots, not on a catena.System")
+        if options.ground is not None or options.joint_limits or options.actuators or callable(asked.f_ext):
+            raise UnsupportedError(
+                "simulate: ground, joint_limits, actuators and wrenches that change are for robots, not for a "
+                "catena.System"
+            )
         return rollout_of(robot, asked, options, projected, gains)
     if gains is not None:
         raise UnsupportedError("simulate: gains are those of constraints, and a Robot has none; give a catena.System")
