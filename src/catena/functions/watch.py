@@ -7,6 +7,7 @@ that calls in which none did cost nothing more; results of the others are looked
 from __future__ import annotations
 
 import math
+import weakref
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -35,7 +36,8 @@ class Watch:
     """
 
     def __init__(self, compiled: Compiled, kernel: Any, inverted: str) -> None:
-        self._compiled, self._inverted = compiled, inverted
+        self._compiled = weakref.ref(compiled)  # which owns this: robots are freed as soon as nobody holds them
+        self._tree, self._inverted = compiled.tree, inverted
         self._inputs, self._outputs, self._dtype = kernel.inputs, kernel.outputs, kernel.dtype
 
     def called(self, leading: int, samples: int, *arrays: Any) -> None:
@@ -72,7 +74,7 @@ class Watch:
                 result[sample] = np.nan
 
     def _say(self, what: str, samples: list[Sample], link: int | None) -> None:
-        tree = self._compiled.tree
+        tree = self._tree
         names = {} if link is None else {"link": tree.link_names[link], "joint": tree.joint_names[link]}
         why = f": nothing resists joint {names['joint']!r} of link {names['link']!r} there" if names else ""
         if samples == [()]:
@@ -84,13 +86,13 @@ class Watch:
 
     def _culprits(self, samples: list[Sample], given: dict[str, Any], batch: tuple[int, ...]) -> Iterator[int | None]:
         """The link at whose joint the factorization of M stops, sample by sample; None where it does not."""
-        tree, adopts = self._compiled.tree, "parameters" in given
-        if "q" not in given:  # a function of factors that were looked at when they were made
+        tree, adopts, compiled = self._tree, "parameters" in given, self._compiled()
+        if compiled is None or "q" not in given:  # a function of factors that were looked at when they were made
             yield from [None] * len(samples)
             return
         whole = followers(tree) is not None  # joints that are freed together have no factorization joint by joint
         function, stops = (MASS_MATRIX, _unresisted) if whole else (FACTOR, _stopped)
-        kernel = self._compiled.kernel(with_parameters(function) if adopts else function, (), self._dtype)
+        kernel = compiled.kernel(with_parameters(function) if adopts else function, (), self._dtype)
         used = [given[name] for name in (("q", "parameters") if adopts else ("q",))]
         arrays = [np.broadcast_to(array, (*batch, np.shape(array)[-1])) for array in used]
         owner = np.repeat(np.arange(tree.n), np.diff(tree.v_start))
