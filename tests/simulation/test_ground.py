@@ -173,7 +173,7 @@ def test_bad_input_is_named() -> None:
     robot = box()
     state: tuple[Any, ...] = robot.neutral(), np.zeros(6), None, 1e-3
     for ground, words in (
-        (Ground(), "collisions"),
+        (Ground(), "shapes"),
         (Ground("nowhere"), "nowhere"),
         (Ground("base"), "base"),
         (Ground({"box": [1.0, 2.0]}), "points of 'box'"),
@@ -193,3 +193,26 @@ def test_bad_input_is_named() -> None:
     ):
         with pytest.raises(catena.CatenaError, match=words):
             robot.rollout(*state, steps=1, ground=Ground("box"), **options)
+
+
+SHAPES = """<robot name="r"><link name="trunk"><inertial><mass value="1"/><inertia ixx="1" iyy="1" izz="1"/></inertial>
+<collision><origin xyz="0 0 0.1"/><geometry><box size="0.2 0.4 0.6"/></geometry></collision>
+<visual><geometry><sphere radius="9"/></geometry></visual></link>
+<link name="foot"><collision><origin xyz="0 0 -0.1"/><geometry><sphere radius="0.05"/></geometry></collision></link>
+<joint name="ankle" type="fixed"><origin xyz="0 0 -0.5"/><parent link="trunk"/><child link="foot"/></joint></robot>"""
+
+
+def test_shapes_of_the_model_touch() -> None:
+    robot = catena.load(SHAPES, base="floating")
+    spheres = Ground().spheres(robot)
+    assert len(spheres) == 9
+    assert (spheres[-1].centre, spheres[-1].radius) == ((0.0, 0.0, -0.6), 0.05)
+    corners = np.array([s.centre for s in spheres[:-1]])
+    assert np.allclose(np.abs(corners - [0, 0, 0.1]), [0.1, 0.2, 0.3])
+    pytest.importorskip("mujoco")
+    body = '<body><freejoint/><geom type="capsule" size="0.1 0.3"/></body>'
+    ends = Ground().spheres(catena.load(f"<mujoco><worldbody>{body}</worldbody></mujoco>"))
+    assert sorted(s.centre[2] for s in ends) == [-0.3, 0.3]
+    assert {s.radius for s in ends} == {0.1}
+    run = robot.rollout(np.r_[0, 0, 0.66, 0, 0, 0, 1], np.zeros(6), None, 1e-3, steps=300, every=300, ground=Ground())
+    assert abs(run.q[-1, 2] - 0.65) < 0.01  # it stands on its foot for a while

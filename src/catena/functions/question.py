@@ -162,7 +162,7 @@ class Declared:
             raise ShapeError("; ".join((str(error), *hints))) from None
         out = by_name.get("out")
         wanted = found.signature.wanted(out, batch)
-        seen = [x.copy() if any(y is not None and np.may_share_memory(x, y) for y in wanted) else x for x in given]
+        seen = given if found.watch is None else _kept(given, wanted)
         results = found.kernel.compute(given, wanted, batch, keep=out is not None)
         if found.watch is not None:
             found.watch.look(seen, results, batch)
@@ -314,6 +314,12 @@ def answered(
     }
     found = getattr(asked, name)(**given, **options)
     return found if isinstance(found, tuple) else (found,)
+
+
+def _kept(given: Sequence[Array], wanted: Sequence[Array | None]) -> list[Array]:
+    """Arguments as they are before results are written over them."""
+    outs = [x for x in wanted if x is not None]
+    return [x.copy() if any(np.may_share_memory(x, out) for out in outs) else x for x in given]
 
 
 def _role(parameter: inspect.Parameter) -> Role:

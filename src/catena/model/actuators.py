@@ -45,7 +45,7 @@ class Actuators:
     """
 
     def __init__(self, tree: Tree, names: Iterable[str] | None = None) -> None:
-        self._tree, self._all = tree, tree.actuators or _by_joint(tree)
+        self._tree, self._all = tree, tree.actuators or by_joint(tree)
         self.names = tuple(self._all if names is None else names)
         """The names of the actuators."""
         for name in self.names:
@@ -99,12 +99,17 @@ class Actuators:
 
     def spread(self, controls: npt.ArrayLike) -> Array:
         """Controls (..., nu) at the degrees of freedom that they drive, (..., nv), zeros elsewhere."""
-        given = np.asarray(controls)
-        if given.ndim < 1 or given.shape[-1] != len(self):
-            raise ShapeError(f"controls must have shape (..., {len(self)}), one for each actuator, got {given.shape}")
+        given = self._controls(controls)
         full = np.zeros((*given.shape[:-1], self._tree.nv), np.result_type(given.dtype, np.float32))
         full[..., self.dofs] = given
         return full
+
+    def _controls(self, controls: npt.ArrayLike) -> Array:
+        """Controls as an array (..., nu)."""
+        given = np.asarray(controls)
+        if given.ndim < 1 or given.shape[-1] != len(self) or given.dtype.kind not in "fiub":
+            raise ShapeError(f"controls must be numbers (..., {len(self)}), one for each actuator, got {given.shape}")
+        return given
 
     def torques(self, controls: npt.ArrayLike, q: npt.ArrayLike, v: npt.ArrayLike) -> Array:
         """The torques at all joints.
@@ -120,7 +125,7 @@ class Actuators:
         tree = self._tree
         q_at = np.array([tree.q_start[np.searchsorted(tree.v_start, i, side="right") - 1] for i in self.dofs], int)
         d = {name: column[self.dofs] for name, column in self.columns().items()}
-        u = np.clip(np.asarray(controls, float), d["control_lower"], d["control_upper"])
+        u = np.clip(self._controls(controls), d["control_lower"], d["control_upper"])
         length, speed = d["gear"] * np.asarray(q)[..., q_at], d["gear"] * np.asarray(v)[..., self.dofs]
         force = d["gain"] * u + d["bias0"] + d["bias1"] * length + d["bias2"] * speed
         torque = d["gear"] * np.clip(force, d["force_lower"], d["force_upper"])
@@ -142,7 +147,7 @@ DRIVE = (
 """The numbers of an actuator at its degree of freedom."""
 
 
-def _by_joint(tree: Tree) -> Mapping[str, Actuator]:
+def by_joint(tree: Tree) -> Mapping[str, Actuator]:
     """One actuator for each joint of one degree of freedom."""
     driven = np.flatnonzero(np.diff(tree.v_start) == 1)
     return {name: Actuator(name) for i in driven.tolist() if (name := tree.joint_names[i]) not in tree.mimic}

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from catena.errors import ModelError
 from catena.model import checks
-from catena.model.actuators import Actuator
+from catena.model.actuators import Actuator, by_joint
 from catena.model.assemble import checked_gravity, starts
 from catena.model.joints import JOINT_TYPES, Screw
 from catena.model.merge import Bodies, Pose, compose, merged
@@ -152,15 +152,23 @@ def attached(tree: Tree, other: Tree, at: Frame, prefix: str) -> Tree:
         joint_names=[*tree.joint_names, *joints],
         frames={**frames, **new},
         mimic={**tree.mimic, **mimic},
-        actuators={**tree.actuators, **_with_prefix(other, prefix)},
+        actuators=_all_actuators(tree, other, prefix),
         meshes={**tree.meshes, **{prefix + name: mesh for name, mesh in other.meshes.items()}},
         warnings=(*tree.warnings, *other.warnings),
     )
 
 
-def _with_prefix(tree: Tree, prefix: str) -> dict[str, Actuator]:
-    """The actuators of a tree whose names get a prefix."""
-    return {prefix + name: replace(x, joint=prefix + x.joint) for name, x in tree.actuators.items()}
+def _all_actuators(tree: Tree, other: Tree, prefix: str) -> dict[str, Actuator]:
+    """The actuators of both trees; one that names none has one for each joint, if the other names some."""
+    if not tree.actuators and not other.actuators:
+        return {}
+    found = dict(tree.actuators or by_joint(tree))
+    for name, each in (other.actuators or by_joint(other)).items():
+        new = prefix + name
+        while new in found:
+            new += "_"
+        found[new] = replace(each, joint=prefix + each.joint)
+    return found
 
 
 def _selected(tree: Tree, rows: Array, **changed: Any) -> Tree:

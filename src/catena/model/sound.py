@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from catena.errors import ModelError
+from catena.model.actuators import Actuator
 from catena.model.joints import BY_NAME, JOINT_TYPES
 from catena.model.mimic import followers
 from catena.model.tree import Frame, Tree, without_repetitions
@@ -169,6 +170,10 @@ def _check_rest(tree: Tree) -> None:
     followers(tree)  # names those whose leaders are missing
     for name, frame in tree.frames.items():
         _check_frame(tree, name, frame)
+    dofs = dict(zip(tree.joint_names, np.diff(tree.v_start).tolist(), strict=True)) if tree.actuators else {}
+    for name, each in tree.actuators.items():
+        if not isinstance(each, Actuator) or dofs.get(each.joint) != 1:
+            raise _fault(tree, f"actuators[{name!r}]", "an actuator of a joint of one degree of freedom", f"{each!r}")
 
 
 def _check_words(tree: Tree, field: str, words: Sequence[Any]) -> None:

@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from catena.algorithms.contact import GroundContact, Height, Sphere
 from catena.errors import ShapeError, UnsupportedError
+from catena.model.shapes import BOX, CAPSULE, ELLIPSOID, Primitive
 from catena.scalars import Scalar
 from catena.simulation.tracing import alone, digest, numbers_of
 from catena.trace.derivatives import tangents
@@ -43,7 +44,7 @@ class Ground:
     Attributes:
         points: what touches: names of links and frames, whose origins do; or a mapping from such names to points of
             them, (3,) or (m, 3), in m; if None, the spheres, capsules and boxes with which the model's file describes
-            collisions, a capsule by its two ends and a box by its corners.
+            collisions, or draws links if it has none of these: a capsule by its two ends and a box by its corners.
         radius: of balls around the points, in m.
         height: of the ground, in m: a number, or a function of (x, y) that is written with NumPy and becomes machine
             code.
@@ -76,7 +77,7 @@ class Ground:
         else:
             found = [s for name in self.points for s in _points(robot, name, np.zeros(3), radius)]
         if not 0 < len(found) <= MOST:
-            some = "no shapes for collisions in the model" if self.points is None and not found else len(found)
+            some = "no such shapes in the model" if self.points is None and not found else len(found)
             raise UnsupportedError(f"Ground: expected 1 to {MOST} points that touch, found {some}; give points=…")
         return tuple(found)
 
@@ -104,28 +105,25 @@ def _points(robot: Robot, name: str, at: npt.ArrayLike, radius: float) -> list[S
 
 
 def _of_model(robot: Robot) -> list[Sphere]:
-    """The ends of capsules, the corners of boxes and the spheres that collide."""
-    found: list[Sphere] = []
+    """The spheres, the ends of capsules and the corners of boxes that collide, or else with which links are drawn."""
+    found: dict[str, list[Sphere]] = {"collision": [], "visual": []}
     for name, shapes in robot.tree.meshes.items():
-        if robot.frame(name).link < 0:
-            continue
-        for shape in shapes:
-            if getattr(shape, "role", "") != "collision" or not hasattr(shape, "kind"):
-                continue
-            points, radius = _touching(shape.kind, np.asarray(shape.size, float))
-            if len(points):
-                places = points @ np.asarray(shape.rotation, float).T + np.asarray(shape.position, float)
-                found += _points(robot, name, places, radius)
-    return found
+        for shape in shapes if robot.frame(name).link >= 0 else ():
+            if isinstance(shape, Primitive):
+                points, radius = _touching(shape)
+                places = points @ np.asarray(shape.rotation).T + np.asarray(shape.position)
+                found[shape.role] += _points(robot, name, places, radius) if len(points) else []
+    return found["collision"] or found["visual"]
 
 
-def _touching(kind: str, size: Array) -> tuple[Array, float]:
+def _touching(shape: Primitive) -> tuple[Array, float]:
     """The points of a shape that touch, in its own frame, and the radius of balls around them."""
-    if kind == "box":
+    size = np.asarray(shape.size, float)
+    if shape.kind == BOX:
         return np.array(list(product((-0.5, 0.5), repeat=3))) * size, 0.0
-    if kind == "capsule":
+    if shape.kind == CAPSULE:
         return np.array([[0.0, 0.0, -0.5], [0.0, 0.0, 0.5]]) * size[2], float(size[0]) / 2
-    if kind == "ellipsoid" and size.min() == size.max():
+    if shape.kind == ELLIPSOID and size.min() == size.max():
         return np.zeros((1, 3)), float(size[0]) / 2
     return np.zeros((0, 3)), 0.0
 

@@ -291,10 +291,11 @@ class Rollout:
 
     def torques(self, t: Array, q: Array, v: Array) -> Any:
         """The torques of the steps after the states that were kept, or how to find them."""
-        given, before = self.control, (q[..., :-1, :], v[..., :-1, :])
-        if given is None:
+        before = q[..., :-1, :], v[..., :-1, :]
+        if self.control is None:
             rows = None if self.tau is None else self.tau[..., :: self.asked.every, :]
             return rows if rows is None or self.actuators is None else lambda: self.driven(rows, *before)
+        given = self.control
 
         def found() -> Array:
             return self.driven(controls(), *before)

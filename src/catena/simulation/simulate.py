@@ -115,7 +115,7 @@ def simulate(
         bound: samples in which a joint is faster than this count as diverged.
         method: the formulation of forward dynamics.
         joint_losses: whether the model's damping and dry friction act. With integrators of one stage, "semi_implicit"
-            and "linearly_implicit", friction sticks.
+            and "linearly_implicit", friction sticks; in a System it only opposes motion.
         joint_springs: whether the model's springs act.
         projected: of a System, whether each step ends where its constraints are met; see `System.step`.
         gains: of a System, Baumgarte's, (2,) in 1/s² and 1/s.

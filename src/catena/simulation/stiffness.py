@@ -17,7 +17,7 @@ Array = npt.NDArray[Any]
 LONGEST = {"semi_implicit": 2.0, "midpoint": 2.0, "rk4": 2.78}
 """How many radians of the fastest swing, or times of the fastest decay, fit in a step that is stable."""
 
-ITERATIONS = 30
+ITERATIONS = 12
 """Of the power method; each costs O(n)."""
 
 
