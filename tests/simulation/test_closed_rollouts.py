@@ -79,6 +79,19 @@ def test_controllers_events_and_costs(bar: catena.System) -> None:
         run.save("run.npz")
 
 
+def test_wrenches_that_change_act(bar: catena.System) -> None:
+    q, push = bar.close([-1.0, 0.3, -1.2]), np.array([0.0, 0, 0, 1.0, 0, 2.0])
+
+    def wrenches(t, q, v, parameters):  # type: ignore[no-untyped-def]
+        return {"coupler": push}
+
+    how = {"steps": 3, "integrator": "midpoint"}
+    held = bar.rollout(q, np.zeros(3), None, 1e-3, f_ext={"coupler": push}, **how)
+    asked = bar.rollout(q, np.zeros(3), None, 1e-3, f_ext=wrenches, **how)
+    assert relative(asked.q, held.q) < 1e-13
+    assert np.abs(held.q - bar.rollout(q, np.zeros(3), None, 1e-3, **how).q).max() > 1e-8
+
+
 def test_gains_hold_loops_without_projection(bar: catena.System) -> None:
     q = bar.close([-1.0, 0.3, -1.2])
     how = {"duration": 1.5, "dt": 3e-3, "projected": False}

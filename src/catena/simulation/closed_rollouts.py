@@ -70,10 +70,12 @@ class ClosedRollout(Rollout):
         acting: Any = tau[..., i, :]
         if self.control is not None:
             acting = self.asked_now(self.control, t, q, v)
+        acting = self.driven(acting, q, v)
         rate = 0.0 if self.cost is None else self.asked_now(self.cost, t, q, v, acting)
         how = {"joint_losses": o.joint_losses, "joint_springs": o.joint_springs, "projected": o.projected}
         system = cast("System", self.robot)
-        state = system.step(q, v, acting, self.dt, self.f_ext, integrator=o.integrator, gains=o.gains, **how)
+        push = self.wrenches_at(t, q, v)
+        state = system.step(q, v, acting, self.dt, push, integrator=o.integrator, gains=o.gains, **how)
         return state.q, state.v, rate
 
 
