@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -101,7 +101,8 @@ def forces(robot: Robot, options: Any, control: Any, memory: Any) -> Forces:
                 "rollout: joint limits, the ground and servos act in steps of one stage, integrator='semi_implicit' or "
                 "'linearly_implicit', which know where they lead; choose one of these"
             )
-    sticks = options.integrator in ONE_STAGE and not isinstance(robot, ClosedChains) and followers(robot.tree) is None
+    loops = isinstance(cast("Any", robot), ClosedChains)  # a System comes here too
+    sticks = options.integrator in ONE_STAGE and not loops and followers(robot.tree) is None
     if truth("joint_losses", options.joint_losses) and sticks and robot.tree.friction.any():
         stiff.append(JointFriction())
         values.update(bristles=np.zeros(robot.nv), gained=np.zeros(robot.nv))
