@@ -25,9 +25,11 @@ def draw(report: dict[str, Any], folder: Path) -> None:
 def _batches(rows: list[dict[str, Any]], file: Path) -> None:
     """Bars of ratios to Pinocchio, a group for each question and a colour for each robot."""
     rows = [row for row in rows if "Pinocchio" in row["peers"]]
+    if not rows:
+        return
     questions = list(dict.fromkeys(row["question"] for row in rows))
     robots = list(dict.fromkeys(row["robot"] for row in rows))
-    robots = [robot for robot in robots if sum(row["robot"] == robot for row in rows) > 1]
+    robots = [robot for robot in robots if sum(row["robot"] == robot for row in rows) > 1] or robots
     questions = [q for q in questions if any(row["question"] == q and row["robot"] in robots for row in rows)]
     figure, axes = plt.subplots(figsize=(7.2, 0.55 * len(questions) + 1.2), layout="constrained")
     width = 0.8 / len(robots)

@@ -18,6 +18,7 @@ default_role = "code"
 myst_enable_extensions = ["dollarmath"]
 myst_heading_anchors = 3
 
+autodoc_mock_imports = ["gymnasium"]
 autodoc_typehints = "none"
 autodoc_member_order = "bysource"
 autodoc_preserve_defaults = True

@@ -141,6 +141,7 @@ __getattr__ = imported_later(
         "controllers": "simulation",
         "count": "functions.count",
         "evaluate": "functions.evaluate",
+        "gym": "",
         "identification": "",
         "identify": "identification.fit",
         "jax": "",

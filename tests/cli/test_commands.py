@@ -228,6 +228,15 @@ class TestView:
         assert run("view", "two_link_arm", "--html", html).exit_code == 0
         assert b"<html" in html.read_bytes()
 
+    @pytest.mark.parametrize(("name", "words"), [("two_arms_with_box", ""), ("four_bar", "open loops")])
+    def test_closed_mechanisms(self, name: str, words: str, tmp_path: Path) -> None:
+        pytest.importorskip("PIL.Image")
+        pytest.importorskip("mujoco")
+        shown = run("view", name, "--png", tmp_path / "a.png", "--size", 64, 48)
+        assert shown.exit_code == 0, shown.output
+        assert words in shown.stderr
+        assert (tmp_path / "a.png").is_file()
+
     def test_a_damaged_run(self, tmp_path: Path) -> None:
         (tmp_path / "run.npz").write_bytes(b"PK")
         assert run("view", tmp_path / "run.npz").exit_code == 2

@@ -11,7 +11,7 @@ from tests.mechanisms import ALL
 
 import catena
 from catena import robots
-from catena.drawing.marks import marked, side_by_side
+from catena.drawing.marks import Marks, marked, side_by_side
 from catena.drawing.scene import Scene, scene_of
 from catena.drawing.surfaces import ball, box, cylinder
 from catena.model.readers.meshes import MeshReference
@@ -158,7 +158,7 @@ def test_a_system_is_drawn_with_all_its_robots() -> None:
 def test_marks_and_samples_side_by_side() -> None:
     robot = catena.load(robots.path("seven_dof_arm"))
     plain = scene_of(robot.tree)
-    scene = marked(plain, robot.tree, ["tool", "base"], True, 1.0)
+    scene = marked(plain, robot.tree, Marks(["tool", "base"], True), 1.0)
     assert len(scene.groups) == len(plain.groups) + 4
     q = robot.random_configuration(0, shape=4)
     places = scene.places(robot, q)
@@ -167,7 +167,7 @@ def test_marks_and_samples_side_by_side() -> None:
     apart = side_by_side(scene, places, 4).position[:, 0]
     assert len(np.unique(np.round(apart, 6), axis=0)) == 4
     with pytest.raises(catena.UnknownNameError, match="hand"):
-        marked(plain, robot.tree, ["hand"], False, 1.0)
+        marked(plain, robot.tree, Marks(["hand"]), 1.0)
 
 
 def test_shapes_survive_saving_a_run(tmp_path: Path) -> None:
@@ -179,3 +179,20 @@ def test_shapes_survive_saving_a_run(tmp_path: Path) -> None:
     shapes = [shape for some in again.tree.meshes.values() for shape in some]
     assert shapes
     assert all(isinstance(shape, Primitive | MeshReference) for shape in shapes)
+
+
+def test_forces_are_arrows_on_links_and_frames() -> None:
+    robot = catena.load(robots.path("seven_dof_arm"))
+    plain = scene_of(robot.tree)
+    forces = {"tool": [0, 0, 0, 0, 3.0, 0], "elbow": [0, 0, -1.5], "flange": np.zeros(3)}
+    shaft, head = marked(plain, robot.tree, Marks(forces=forces), 3.0).groups[-2:]
+    assert shaft.link.tolist() == head.link.tolist() == [6, 3]  # the tool is fixed to the last link; no force, no arrow
+    assert np.allclose(shaft.scale[:, 2] + head.scale[:, 2], [1.0, 0.5])
+    assert np.allclose(shaft.rotation[0, :, 2], robot.frames["tool"].rotation @ [0, 1, 0])
+    assert np.allclose(shaft.rotation[1, :, 2], [0, 0, -1])
+    assert marked(plain, robot.tree, Marks(forces={"elbow": np.zeros(6)}), 1.0).groups == plain.groups
+    for wrong in ([1.0, 2.0], [np.nan, 0, 0]):
+        with pytest.raises(catena.ShapeError, match="elbow"):
+            marked(plain, robot.tree, Marks(forces={"elbow": wrong}), 1.0)
+    with pytest.raises(catena.UnknownNameError, match="hand"):
+        marked(plain, robot.tree, Marks(forces={"hand": [1.0, 0, 0]}), 1.0)

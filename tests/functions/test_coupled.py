@@ -243,6 +243,20 @@ def test_what_resists_acts_on_leaders(integrator: str) -> None:
     assert runs[0].q.max() > 0.04
 
 
+def test_samples_that_diverge_or_are_singular_are_named(hand: mimics.Pair) -> None:
+    start, push = np.zeros((2, 2)), np.zeros((2, 20, 2))
+    push[1, 3:, 1] = 1e300
+    with pytest.warns(catena.DivergenceWarning, match="'one'"):
+        run = hand.robot.rollout(start, start, push, 1e-3)
+    assert run.diverged.tolist() == [False, True]
+    thin = catena.Builder("thin").link("a", mass=1.0, com=(1, 0, 0)).link("b", mass=1.0, com=(1, 0, 0)).link("c")
+    thin = thin.revolute("one", "base", "a", axis="x").revolute("two", "a", "b", axis="z")
+    robot = thin.revolute("three", "b", "c", axis="z", mimic="two").build()
+    with pytest.warns(catena.SingularWarning, match=r"samples 0.*'one'"):
+        a = robot.forward_dynamics([[0.0, 0.0], [0.0, 1.0]], np.zeros(2), np.ones(2))
+    assert np.isfinite(a).all(axis=-1).tolist() == [False, True]
+
+
 def test_inverse_kinematics(hand: mimics.Pair, rng: np.random.Generator) -> None:
     q = hand.robot.random_configuration(rng, 20)
     target = hand.robot.placement(q, "b")

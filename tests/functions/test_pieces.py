@@ -28,15 +28,15 @@ def rods(n: int, **options: object) -> catena.Robot:
 def jointed(n: int, first: str = "", armature: float = 0.0) -> catena.Robot:
     """Joints of many sorts in turn, with inertias off their axes, perhaps behind another joint."""
     builder, parent = catena.Builder("jointed", gravity=(1.0, -2.0, -9.0)), "base"
-    sorts = ["revolute", "prismatic", "spherical", "universal", "cylindrical"]
+    sorts = ["revolute", "spherical", "cylindrical"]
     if first:
         builder.link("first", mass=2.0, com=(0, 0.1, 0), inertia=np.diag([1.0, 1.5, 2.0]))
         getattr(builder, first)("j", parent, "first", position=(0.1, 0.2, 0.3))
         parent = "first"
     for i in range(n):
         sort, link = sorts[i % len(sorts)], f"link{i}"
-        builder.link(link, mass=1.0 + i % 5, com=(0.1, 0.2, 0.3), inertia=np.diag([1.0, 2.0, 2.5]))
-        axis = {"axis": (0.6, 0, 0.8)} if sort in ("revolute", "prismatic", "cylindrical") else {}
+        builder.link(link, mass=1.0 + i % 3, com=(0.1, 0.2, 0.3), inertia=np.diag([1.0, 2.0, 2.5]))
+        axis = {} if sort == "spherical" else {"axis": (0.6, 0, 0.8)}
         getattr(builder, sort)(f"j{i}", parent, link, position=(0.5, -0.2, 0.1), armature=armature, **axis)
         parent = link
     return builder.build()
@@ -45,7 +45,7 @@ def jointed(n: int, first: str = "", armature: float = 0.0) -> catena.Robot:
 CHAINS: dict[str, tuple[Callable[[], catena.Robot], bool]] = {
     "hinges in turn": (lambda: rods(61), True),
     "a plane": (lambda: rods(61, axes="y"), False),
-    "joints of many sorts, floating, with rotors": (lambda: jointed(23, "free", armature=0.3), True),
+    "joints of many sorts, floating, with rotors": (lambda: jointed(14, "free", armature=0.3), False),
     "a floating polymer": (
         lambda: catena.point_mass_chain(np.ones(30), 1.0, coordinates="torsions+angles", base="floating"),
         False,
@@ -131,7 +131,7 @@ def test_chains_that_are_not_cut(rng: np.random.Generator) -> None:
 
 
 def test_what_comes_before_a_pattern(rng: np.random.Generator) -> None:
-    assert pattern_of(jointed(30, "free").tree) == (1, 5)
+    assert pattern_of(jointed(30, "free").tree) == (1, 3)
     with pytest.raises(catena.UnsupportedError, match="pattern"):
         pattern_of(catena.rod_chain(30, mass=rng.uniform(1, 2, 30)).tree)
 

@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+import sysconfig
+import xml.etree.ElementTree as ET
+from pathlib import Path
+from typing import Any
+
 import numpy as np
 import pytest
 
 import catena
 
 mujoco = pytest.importorskip("mujoco")
+ROBOTS = Path(sysconfig.get_path("purelib"), "cmeel.prefix", "share", "example-robot-data", "robots")
+XARM7, GO2 = ROBOTS / "xarm_description/urdf/xarm7.urdf", ROBOTS / "go2_description/urdf/go2.urdf"
 
 DT, STEPS = 2e-3, 500
 
@@ -40,3 +47,67 @@ def test_an_arm_over_a_second() -> None:
     run = robot.rollout(q, v, np.tile(tau, (STEPS, 1)), DT, integrator="rk4", joint_losses=True, every=STEPS)
     assert np.abs(run.q[-1] - data.qpos).max() < 1e-8
     assert np.abs(run.v[-1] - data.qvel).max() < 1e-8
+
+
+def bare(path: Path, floating: bool, dt: float) -> Any:
+    """MuJoCo's model of a URDF without geometry, limits and losses."""
+    root = ET.parse(path).getroot()
+    for link in root.iter("link"):
+        for tag in ("visual", "collision"):
+            for element in link.findall(tag):
+                link.remove(element)
+    for element in root.findall("mujoco"):
+        root.remove(element)
+    words = {"fusestatic": "false", "balanceinertia": "false", "discardvisual": "true"}
+    ET.SubElement(ET.SubElement(root, "mujoco"), "compiler", words)
+    spec = mujoco.MjSpec.from_string(ET.tostring(root).decode())
+    spec.option.timestep, spec.option.integrator = dt, mujoco.mjtIntegrator.mjINT_RK4
+    if floating:
+        spec.worldbody.first_body().add_freejoint()
+    model = spec.compile()
+    model.jnt_limited[:], model.dof_frictionloss[:], model.dof_damping[:] = 0, 0, 0
+    return model
+
+
+def turned(q: np.ndarray, x: np.ndarray) -> np.ndarray:
+    """A vector turned by a quaternion x, y, z, w."""
+    found: np.ndarray = x + 2 * np.cross(q[:3], np.cross(q[:3], x) + q[3] * x)
+    return found
+
+
+def theirs(robot: catena.Robot, model: Any, q: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """A state as MuJoCo has it: quaternions w first, the base's velocity linear first and that in the world."""
+    qpos, qvel = np.zeros(model.nq), np.zeros(model.nv)
+    for joint in robot.joints:
+        if joint.v_slice.stop - joint.v_slice.start == 6:
+            place, speed = q[joint.q_slice], v[joint.v_slice]
+            qpos[:7] = *place[:3], place[6], *place[3:6]
+            qvel[:6] = *turned(place[3:], speed[3:]), *speed[:3]
+        else:
+            at = model.joint(joint.name)
+            qpos[at.qposadr], qvel[at.dofadr] = q[joint.q_slice], v[joint.v_slice]
+    return qpos, qvel
+
+
+def stepped(model: Any, qpos: np.ndarray, qvel: np.ndarray, steps: int) -> np.ndarray:
+    data = mujoco.MjData(model)
+    data.qpos, data.qvel = qpos, qvel
+    for _ in range(steps):
+        mujoco.mj_step(model, data)
+    return np.concatenate([data.qpos, data.qvel])
+
+
+@pytest.mark.skipif(not XARM7.exists(), reason="example-robot-data is not installed")
+@pytest.mark.parametrize(("path", "base", "dt"), [(XARM7, "fixed", 1e-3), (GO2, "floating", 2e-4)])
+def test_real_robots_over_a_second(path: Path, base: Any, dt: float) -> None:
+    robot, model, steps = catena.load(path, base=base), bare(path, base == "floating", dt), round(1 / dt)
+    rng = np.random.default_rng(1)
+    q, v = robot.random_configuration(rng), rng.uniform(-1, 1, robot.nv)
+    run = robot.rollout(q, v, None, dt, steps=steps, every=steps, integrator="rk4")
+    ours = np.concatenate(theirs(robot, model, run.q[-1], run.v[-1]))
+    start = theirs(robot, model, q, v)
+    found = stepped(model, *start, steps)
+    moved = stepped(model, start[0], start[1] + 1e-14, steps)
+    if base == "floating" and ours[3] * found[3] < 0:
+        ours[3:7] *= -1
+    assert np.abs(ours - found).max() < max(1e-8, 100 * np.abs(moved - found).max())

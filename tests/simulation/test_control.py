@@ -168,3 +168,47 @@ def test_functions_of_whole_states_are_called_for_long_chains() -> None:
     assert "loops over many links" in run.how
     held = controllers.pd(np.zeros(70), 0.0, 0.01)
     assert np.allclose(run.q, chain.rollout(run.q[0], run.v[0], None, DT, steps=2, control=held).q, rtol=0, atol=1e-13)
+
+
+@pytest.mark.parametrize("kernel", ["unrolled", "rolled"])
+def test_feed_forward_follows_its_spline(arm: catena.Robot, kernel: str) -> None:
+    t, q = np.array([0.1, 0.3, 0.6]), np.array([[0.1, 0.2, -0.3, 0.0], [0.6, -0.2, 0.1, 0.3], [0.2, 0.4, 0.5, -0.1]])
+    way = catena.controllers.feed_forward(arm, t, q, kp=[20.0, 20.0, 5.0, 5.0], kd=2.0)
+    start = np.stack([q[0], q[0] + 0.01])
+    options: dict[str, Any] = {"control": way, "integrator": "rk4", "kernel": kernel}
+    run = arm.rollout(start, np.zeros(4), None, 1e-3, steps=700, **options)
+    assert run.how == "control: compiled"
+    for at, expected in zip(t, q, strict=True):
+        assert np.abs(run.q[0, round(at / 1e-3)] - expected).max() < 2e-3  # torques are held during a step
+    assert np.abs(run.q[1, -1] - q[-1]).max() < 5e-3
+    spline = way.along
+    assert spline is not None
+    wanted = spline(run.t[:-1])
+    pulled = np.array([20.0, 20.0, 5.0, 5.0]) * (wanted["target"] - run.q[0, :-1])
+    expected = wanted["ahead"] + pulled + 2.0 * (wanted["speed"] - run.v[0, :-1])
+    assert run.tau is not None
+    assert np.abs(run.tau[0] - expected).max() < 1e-12 * np.abs(expected).max()
+    every = arm.rollout(start, np.zeros(4), None, 1e-3, steps=700, every=7, **options)
+    assert np.array_equal(every.q, run.q[:, ::7])
+    half = arm.rollout(start, np.zeros(4), None, 1e-3, steps=350, **options)
+    rest = arm.rollout(half.q[:, -1], half.v[:, -1], None, 1e-3, steps=350, t0=half.t[-1], **options)
+    assert np.array_equal(rest.q, run.q[:, 350:])
+
+
+def test_feed_forward_in_simulations_and_its_faults(arm: catena.Robot) -> None:
+    t, q = np.array([0.0, 0.2]), np.array([[0.1, 0.2, -0.3, 0.0], [0.6, -0.2, 0.1, 0.3]])
+    way = catena.controllers.feed_forward(arm, t, q)
+    run = catena.simulate(arm, q[0], np.zeros(4), 0.2, 0.1, control=way, integrator="adaptive", tolerance=1e-10)
+    assert np.abs(run.q[-1] - q[1]).max() < 1e-8
+    called = arm.rollout(q[0], np.zeros(4), None, 1e-3, steps=20, control=way, cost=lambda t, q, v: float(q[0]))
+    assert np.allclose(
+        called.q, arm.rollout(q[0], np.zeros(4), None, 1e-3, steps=20, control=way).q, rtol=0, atol=1e-12
+    )
+    with pytest.raises(catena.UnsupportedError, match="along a spline"):
+        catena.simulate(arm, q[0], np.zeros(4), 0.2, 0.1, control=way, integrator="variational")
+    for times, places, words in ((t[::-1], q, "rising"), (t, q[:, :2], r"\(2, 4\)"), (t[:1], q[:1], "two rising")):
+        with pytest.raises(catena.ShapeError, match=words):
+            catena.controllers.feed_forward(arm, times, places)
+    ball = catena.Builder("ball").link("a", mass=1.0, inertia=(1, 1, 1)).free("j", "base", "a").build()
+    with pytest.raises(catena.UnsupportedError, match="turn or slide"):
+        catena.controllers.feed_forward(ball, t, np.zeros((2, 7)))

@@ -12,6 +12,7 @@ import catena
 from catena.errors import CatenaError
 from catena.functions import engine
 from catena.functions.function import Function
+from catena.spatial import Motion
 
 
 def masses(links: Any, q: Any, x: Any) -> Any:
@@ -107,3 +108,31 @@ def test_the_base_knows_nothing_of_single_links() -> None:
         recorded(algorithm)
     with pytest.raises(CatenaError, match="read at the base, where it was never written"):
         recorded(unwritten)
+
+
+def at_the_tip(links: Any, q: Any, v: Any) -> Any:
+    """The velocity of the last link, which is carried there, and what one more sweep writes at every link."""
+    V, twice, other, out = links.fields("V twice other out")
+    V[links.base] = Motion.zero()
+    for k in links.base_to_tip():
+        phi, H = k.joint(q[k])
+        V[k] = phi.T @ V[k.parent] + H.T @ v[k]
+        other[k] = V[k].angular
+    for k in links.base_to_tip():
+        twice[k] = Motion(other[k], other[k]) + V[k]
+    out[links.base] = [*V[links.tip].components, *twice[links.tip].components]
+    return out
+
+
+@pytest.mark.parametrize("shape", ["unrolled", "rolled"])
+def test_what_the_last_link_of_a_chain_holds(shape: str) -> None:
+    robot = catena.random_tree(1, 9, branching=0.0)
+    function = Function("at_the_tip", at_the_tip, {"q": "q", "v": "v"}, {"out": "robot:12"}, choose=False)
+    rng = np.random.default_rng(1)
+    q, v = robot.random_configuration(rng, (11,)), rng.standard_normal((11, robot.nv))
+    kernel = engine.kernel(robot, function, kernel=shape)
+    expected = [engine.evaluate(robot.tree, function, {"q": a, "v": b})["out"] for a, b in zip(q, v, strict=True)]
+    assert relative(kernel(q, v), np.array(expected, dtype=float)) < 1e-13
+    assert relative(kernel(q[0], v[0]), np.array(expected[0], dtype=float)) < 1e-13
+    turning = np.linalg.norm(robot.link_velocities(q, v)[:, -1, :3], axis=-1)  # the same in other axes
+    assert np.allclose(np.linalg.norm(np.array(expected, dtype=float)[:, :3], axis=-1), turning, rtol=1e-12)

@@ -34,6 +34,17 @@ def hold(links: Links, t: Scalar, q: Field, v: Field, target: Field, kp: Field, 
     return tau
 
 
+def feed_forward(
+    links: Links, t: Scalar, q: Field, v: Field, kp: Field, kd: Field, target: Field, speed: Field, ahead: Field
+) -> Field:
+    """Torques that are known ahead, and τ = kp (target − q) + kd (speed − v) for what they do not know."""
+    (tau,) = links.fields("tau")
+    for k in links.base_to_tip():
+        drawn = kp[k] * k.joint_type.difference(q[k], target[k]) + kd[k] * (speed[k] - v[k])
+        tau[k] = ahead[k] + drawn
+    return tau
+
+
 def computed_torque(links: Links, t: Scalar, q: Field, v: Field, target: Field, kp: Field, kd: Field) -> Field:
     """Inverse dynamics of the accelerations kp (target − q) − kd v: every joint moves as an oscillator of its own."""
     return inverse_dynamics(links, q, v, pd(links, t, q, v, target, kp, kd))
@@ -43,4 +54,10 @@ PD = Law("pd", pd, _GAINS)
 SERVO = Law("servo", pd, _GAINS, resistance=Servos())
 GRAVITY = Law("gravity_compensation", gravity)
 HOLD = Law("hold", hold, _GAINS)
+FEED_FORWARD = Law(
+    "feed_forward",
+    feed_forward,
+    {"kp": "v", "kd": "v", "target": "q", "speed": "v", "ahead": "v"},
+    each=("target", "speed", "ahead"),
+)
 COMPUTED_TORQUE = Law("computed_torque", computed_torque, _GAINS, followed=False)

@@ -21,17 +21,18 @@ from catena.sweeps import Field, Links
 class Law:
     """What depends on time and state: `algorithm(links, t, q, v, ...)`, then its `inputs`, by name with their kinds.
 
-    A controller gives a field of torques. A law of actuators also gets controls, after v, and gives torques; one of
+    A controller gives a field of torques. A law of actuators also gets controls, after v, and gives torques. One of
     wrenches gives a field of those. A cost also gets the torques, after v, and gives a scalar. `name` tells laws apart.
-    Of one that asks for all coordinates at a time (`whole`), no loops over links can be made. `resistance` is what of a
-    controller a step takes at its end. `followed` says whether it serves joints that mimic others, which have gains of
-    zero.
+    Of one that asks for all coordinates at a time (`whole`), no loops over links can be made. Inputs in `each` have a
+    row for every step. `resistance` is what of a controller a step takes at its end. `followed` says whether it serves
+    joints that mimic others, which have gains of zero.
     """
 
     name: str
     algorithm: Callable[..., Any]
     inputs: Mapping[str, str] = field(default_factory=dict)
     whole: bool = False
+    each: tuple[str, ...] = ()
     resistance: Resistance | None = None
     followed: bool = True
 
@@ -88,7 +89,7 @@ def turn(
         positive=(*step.positive, *(["bound"] if watched else [])),
     )
     memory = tuple(name for name in step.outputs if name not in ("q", "v"))
-    return Repeated(function, each=() if control else ("tau",), last=(*memory, *carried))
+    return Repeated(function, each=control.each if control else ("tau",), last=(*memory, *carried))
 
 
 def _nothing(links: Links, t: Scalar, q: Field, v: Field) -> Field:

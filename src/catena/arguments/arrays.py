@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -11,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from catena.errors import ShapeError
+from catena.errors import ShapeError, UnsupportedError
 
 Shape = tuple[int, ...]
 
@@ -87,6 +88,11 @@ def as_array(value: Any, port: Port, function: str, most_leading: int = MOST_LEA
     """The argument as an array of real numbers whose last dimensions are the port's; shared, not copied."""
     array = value
     if type(value) is not np.ndarray:
+        if is_chunked(value):
+            raise UnsupportedError(
+                f"{function}: {port.name} is a Dask array, which questions, rollout and simulate take, and this does "
+                "not; give what its compute() gives, or map it over its blocks"
+            )
         try:
             array = np.asarray(value)
         except ValueError as error:  # lists within lists that do not make an array
@@ -100,7 +106,7 @@ def as_array(value: Any, port: Port, function: str, most_leading: int = MOST_LEA
         raise ShapeError(f"{function}: {port.name} must hold real numbers, got {_shown(value)}")
     leading = array.ndim - port.rank
     if leading < 0 or array.shape[leading:] != port.shape:
-        raise ShapeError(f"{function}: {port.name} must have shape {_expected(port)}, got {array.shape}")
+        raise wrong_shape(function, port, array.shape)
     if leading > most_leading:
         raise ShapeError(
             f"{function}: {port.name} must have at most {most_leading} leading dimensions, got {leading}; reshape it, "
@@ -111,8 +117,21 @@ def as_array(value: Any, port: Port, function: str, most_leading: int = MOST_LEA
     return array  # type: ignore[no-any-return]
 
 
+def is_chunked(value: Any) -> bool:
+    """Whether this is an array of Dask's, which is computed chunk by chunk."""
+    dask = sys.modules.get("dask.array")
+    return dask is not None and isinstance(value, dask.Array)
+
+
+def wrong_shape(function: str, port: Port, shape: Shape) -> ShapeError:
+    """The error for an argument whose last dimensions are not the port's."""
+    return ShapeError(f"{function}: {port.name} must have shape {_expected(port)}, got {shape}")
+
+
 def as_floats(value: Any, what: str) -> np.ndarray:
     """An argument of any shape as an array of doubles; shared, not copied, if it is one. `what` names it in errors."""
+    if is_chunked(value):
+        raise UnsupportedError(f"{what} is a Dask array, which is not taken here; give what its compute() gives")
     try:
         array = np.asarray(value)
     except Exception as error:  # whatever the conversion of somebody's object raises

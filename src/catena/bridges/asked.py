@@ -22,9 +22,10 @@ if TYPE_CHECKING:
 _ARRAYS = (Role.ARRAY, Role.MAPPING_OR_ARRAY, Role.WORD_OR_ARRAY)
 
 
-def needed(package: str, what: str) -> Any:
+def needed(package: str, what: str, extra: str = "") -> Any:
     """The optional package of that name; UnsupportedError with the command that installs it if it is missing."""
-    return optional(package, package, f"catena.{package} needs {what}")
+    name = extra or package
+    return optional(package, name, f"catena.{name} needs {what}")
 
 
 class Asked:

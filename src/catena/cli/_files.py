@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 import click
 import numpy as np
 import numpy.typing as npt
+from rich.console import Console
 
 from catena.errors import CatenaError, ShapeError
 from catena.load import Base, load_document, opened
@@ -76,6 +77,11 @@ def numbers(text: str | None, what: str, size: int) -> Array | None:
     if len(found) not in (1, size) or not np.isfinite(found).all():
         raise ShapeError(f"{what}: expected 1 or {size} finite numbers, got {len(found)}: {text!r}")
     return np.array(np.broadcast_to(found, (size,)))
+
+
+def busy(what: str) -> Any:
+    """A sign on the terminal that something takes its time; nothing where stderr is no terminal."""
+    return Console(stderr=True).status(f"{what} …")
 
 
 def check_folder(path: str | None) -> None:

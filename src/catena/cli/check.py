@@ -14,7 +14,7 @@ from rich.table import Table
 from rich.text import Text
 
 from catena.cli import printable
-from catena.cli._files import AS_JSON, BASE, MODEL, PACKAGES, read_robot
+from catena.cli._files import AS_JSON, BASE, MODEL, PACKAGES, busy, read_robot
 from catena.errors import CatenaError
 from catena.functions.catalogue import FORWARD_DYNAMICS
 from catena.load import Base
@@ -47,8 +47,7 @@ def command(file: str, base: Base, roots: tuple[str, ...], samples: int, seed: i
     odd about the file. Ends with exit code 1 if methods disagree or a link is impossible.
     """
     robot = read_robot(file, base, roots)
-    console = Console(highlight=False, stderr=True)
-    with console.status("compiling each method …"):
+    with busy("compiling each method"):
         found = examined(robot, samples, seed)
     if as_json:
         click.echo(json.dumps(found, indent=2, allow_nan=False))

@@ -17,7 +17,7 @@ from rich.live import Live
 
 from catena.build import cable
 from catena.cli import _speeds
-from catena.cli._files import check_folder
+from catena.cli._files import busy, check_folder
 from catena.drawing.camera import VIEW
 from catena.drawing.pictures import Stage, film, rows_of, samples_of
 from catena.drawing.terminal import in_characters, in_shades
@@ -52,7 +52,7 @@ def command(html: str | None, quick: bool) -> None:
     check_folder(html)
     console = Console(highlight=False)
     start = time.perf_counter()
-    with Console(stderr=True).status("compiling, then simulating an arm, a rope and two arms with a box …"):
+    with busy("compiling, then simulating an arm, a rope and two arms with a box"):
         run, steps, spent = moving()
     console.print(f"[bold]{run.robot.name}[/]: {run.robot.nv} degrees of freedom, {SECONDS:g} s of motion")
     console.print(f"{steps:,} steps computed in {spent:.2f} s, once the machine code was there.\n")
@@ -141,7 +141,7 @@ def _swaying(two: System, q: Array, held: Array, pushed: list[int], drive: list[
 def _play(run: Run, console: Console) -> None:
     """Draw the run in the terminal: as a film where the terminal can, else one picture."""
     rate = 12.0
-    stage = Stage(run.robot, samples_of(run.robot, rows_of(run, rate, 1.0)), (COLUMNS, ROWS), VIEW, False, False)
+    stage = Stage(run.robot, samples_of(run.robot, rows_of(run, rate, 1.0)), (COLUMNS, ROWS), VIEW)
     if not console.is_terminal:
         console.print(in_shades(stage.frame(stage.places.position.shape[1] // 2)))
         return

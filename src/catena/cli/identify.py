@@ -11,7 +11,7 @@ import click
 import numpy as np
 
 from catena.cli import printable
-from catena.cli._files import AS_JSON, BASE, MODEL, PACKAGES, check_folder, read_robot
+from catena.cli._files import AS_JSON, BASE, MODEL, PACKAGES, busy, check_folder, read_robot
 from catena.errors import CatenaError, LoadError
 from catena.identification.fit import identify
 from catena.load import Base
@@ -36,7 +36,9 @@ def command(file: str, data: str, base: Base, roots: tuple[str, ...], out: str |
     """
     check_folder(out)
     robot = read_robot(file, base, roots)
-    found = identify(robot, *_measured(data))
+    measured = _measured(data)
+    with busy("identifying"):
+        found = identify(robot, *measured)
     if out is not None:
         _write(out, found.parameters.vector)
     if as_json:

@@ -10,7 +10,7 @@ import click
 import numpy as np
 
 from catena.cli import printable
-from catena.cli._files import AS_JSON, BASE, MODEL, PACKAGES, check_folder, numbers, read_robot
+from catena.cli._files import AS_JSON, BASE, MODEL, PACKAGES, busy, check_folder, numbers, read_robot
 from catena.errors import DivergenceWarning
 from catena.load import Base
 from catena.robot import Robot
@@ -64,7 +64,8 @@ def command(file: str, base: Base, roots: tuple[str, ...], as_json: bool, **give
     robot = read_robot(file, base, roots)
     run = _run(robot, given)
     for kind, path in outputs.items():
-        run.save(path) if kind == "out" else run.render(path)
+        with busy("writing"):
+            run.save(path) if kind == "out" else run.render(path)
     found = summary(run)
     if as_json:
         click.echo(json.dumps({**found, "files": list(outputs.values())}, indent=2))
@@ -108,6 +109,7 @@ def summary(run: Run) -> dict[str, Any]:
         "integrator": run.integrator,
         "duration": float(run.t[-1] - run.t[0]),
         "rows": len(run.t),
+        "steps": round(float(run.t[-1] - run.t[0]) / run.dt) if run.dt > 0 else len(run.t) - 1,
         "diverged": bool(run.diverged.any()),
         "energy_first": _finite(energy[..., 0]),
         "energy_last": _finite(energy[..., -1]),
@@ -120,9 +122,7 @@ def _finite(value: Any) -> float | None:
 
 
 def _tell(robot: Robot, found: dict[str, Any], files: list[str]) -> None:
-    click.echo(
-        f"{printable(robot.name)}: {found['duration']:g} s in {found['rows'] - 1:,} steps ({found['integrator']})"
-    )
+    click.echo(f"{printable(robot.name)}: {found['duration']:g} s in {found['steps']:,} steps ({found['integrator']})")
     if found["how"]:
         click.echo(f"control    {printable(found['how'])}")
     first, last = found["energy_first"], found["energy_last"]

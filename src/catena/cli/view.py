@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import click
 import numpy as np
 
 from catena.cli import printable
-from catena.cli._files import BASE, MODEL, PACKAGES, check_folder, numbers, read_robot
+from catena.cli._files import BASE, MODEL, PACKAGES, busy, check_folder, numbers, read_robot
 from catena.drawing.page import PORT, view
 from catena.drawing.pictures import film, render
+from catena.errors import ClosureError, ModelWarning
 from catena.load import Base, load_run
-from catena.robot import Robot
 from catena.simulation.run import Run
+from catena.system import System
 
 SWAY, PERIOD = 0.6, 4.0
 """How far joints sway in a film of a model, rad or m, and for how long, s."""
@@ -48,16 +50,17 @@ def command(
     for path in outputs.values():
         check_folder(path)
     run = load_run(file) if file.endswith(".npz") else None
-    robot = read_robot(file, base, roots) if run is None else run.robot
+    robot = _drawable(file, base, roots) if run is None else run.robot
     q = numbers(configuration, "--q", robot.nq)
-    q = robot.neutral() if q is None else robot.normalize(q)
+    q = _closed(robot, robot.neutral() if q is None else robot.normalize(q))
     marks: dict[str, Any] = {"frames": frames, "center_of_mass": com}
     for kind, path in outputs.items():
-        if kind == "png" and run is None:
-            render(robot, q, path, size=given["size"], **marks)
-        else:
-            shown = run if run is not None else _swaying(robot, q)
-            film(shown, path, size=given["size"], speed=given["speed"], **marks)
+        with busy("drawing"):
+            if kind == "png" and run is None:
+                render(robot, q, path, size=given["size"], **marks)
+            else:
+                shown = run if run is not None else _swaying(robot, q)
+                film(shown, path, size=given["size"], speed=given["speed"], **marks)
         click.echo(f"written    {path}")
     if not outputs:
         page = view(robot, q, run=run, port=given["port"], **marks)
@@ -65,13 +68,39 @@ def command(
         page.wait()
 
 
-def _swaying(robot: Robot, q: Any) -> Run:
-    """The joints of a robot swaying about q, each in its own phase, within their limits."""
+def _drawable(file: str, base: Base, roots: tuple[str, ...]) -> Any:
+    """The robot in a file, or the system if the file closes loops."""
+    if file == "-":
+        return read_robot(file, base, roots)
+    if not file.endswith(".toml"):
+        robot = read_robot(file, base, roots)
+        if not any("equality constraints" in warning for warning in robot.warnings):
+            return robot
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ModelWarning)
+        return System.load(file, base, package_roots=roots)
+
+
+def _closed(robot: Any, q: Any) -> Any:
+    """q with the loops of a system closed; as it is, and said so, where that is not possible from there."""
+    if not isinstance(robot, System):
+        return q
+    try:
+        return robot.close(q)
+    except ClosureError as error:
+        click.echo(f"catena: drawn with open loops: {printable(str(error))}", err=True)
+        return q
+
+
+def _swaying(robot: Any, q: Any) -> Run:
+    """The joints of a robot swaying about q, each in its own phase, within their limits; of a system, it stays."""
     t = np.linspace(0.0, PERIOD, 101)
     phase = 0.7 * np.arange(robot.nv)
     away = SWAY * (np.sin(2 * np.pi * t[:, None] / PERIOD + phase) - np.sin(phase))
     free = {k for joint in robot.joints if joint.type == "free" for k in range(*joint.v_slice.indices(robot.nv))}
     away[:, sorted(free)] = 0.0
+    if isinstance(robot, System):
+        away[:] = 0.0
     path = np.clip(robot.integrate(np.broadcast_to(q, (len(t), robot.nq)), away), robot.lower, robot.upper)
     none = np.array(-1)
     return Run(robot, t, path, np.zeros((len(t), robot.nv)), none, none)

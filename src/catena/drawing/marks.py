@@ -1,49 +1,87 @@
-"""What is drawn besides the links, on request: axes of frames, the centre of mass; and samples side by side."""
+"""What is drawn besides the links, on request: axes, forces, the centre of mass; and samples side by side."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from catena.arguments.links import link_names
+from catena.arguments.links import link_name, link_names
 from catena.drawing import colors
 from catena.drawing.scene import Group, Places, Scene
 from catena.drawing.surfaces import ball, cylinder
-from catena.errors import UnknownNameError
-from catena.model.axes import axis_frame
+from catena.errors import ShapeError, UnknownNameError
+from catena.model.axes import axis_frame, unit
 from catena.model.tree import Tree
 
 Array = npt.NDArray[Any]
 
 AXES = ("#d0362f", "#3a9a3f", "#2f5fd0")
 """The colours of x, y and z."""
-MASS = "#f2c230"
+MASS, FORCE = "#f2c230", "#c2185b"
 APART = 1.25
 """The distance of samples side by side, beside their size."""
 
 
-def marked(scene: Scene, tree: Tree, frames: Any, center_of_mass: bool, size: float) -> Scene:
-    """The scene with axes and the centre of mass.
+class Marks(NamedTuple):
+    """What is drawn besides the links.
 
-    Args:
-        scene: the links.
-        tree: the mechanism.
-        frames: links and frames whose axes are drawn; True for all links.
-        center_of_mass: whether it is marked.
-        size: how large the scene is, m.
+    `frames` are links and frames whose axes are drawn, True for all links; `center_of_mass` whether it is marked;
+    `forces` a mapping from links and frames to forces (3,), or wrenches (6,), moment first, in their axes.
     """
+
+    frames: Any = False
+    center_of_mass: bool = False
+    forces: Mapping[Any, npt.ArrayLike] | None = None
+
+    def __bool__(self) -> bool:
+        return self.frames not in (False, None) or self.center_of_mass or bool(self.forces)
+
+
+def marked(scene: Scene, tree: Tree, marks: Marks, size: float) -> Scene:
+    """The scene with axes, arrows and the centre of mass; `size` is how large the scene is, m."""
     extra: list[Group] = []
-    if frames is not False and frames is not None:
-        names = list(tree.link_names) if frames is True else link_names(tree, frames)
+    if marks.frames is not False and marks.frames is not None:
+        names = list(tree.link_names) if marks.frames is True else link_names(tree, marks.frames)
         extra += _axes(tree, names, size / 12)
-    if center_of_mass:
+    if marks.forces:
+        extra += _arrows(tree, marks.forces, size / 3)
+    if marks.center_of_mass:
         eye, wide = np.eye(3)[None], np.full((1, 3), size / 25)
         extra.append(Group(ball(), np.array([tree.n]), eye, np.zeros((1, 3)), wide, colors.rgb(MASS)[None]))
-    return replace(scene, groups=(*scene.groups, *extra), center_of_mass=center_of_mass)
+    return replace(scene, groups=(*scene.groups, *extra), center_of_mass=marks.center_of_mass)
+
+
+def _arrows(tree: Tree, forces: Mapping[Any, npt.ArrayLike], longest: float) -> Iterator[Group]:
+    """Arrows from the origins of links and frames along forces; the largest force has the longest one."""
+    numbers = {name: i for i, name in enumerate(tree.link_names)}
+    places = [_place(tree, numbers, link_name(tree, name)) for name in forces]
+    given = np.array([_force(name, value) for name, value in forces.items()])
+    size = np.linalg.norm(given, axis=1)
+    there = size > 1e-9 * size.max()
+    if not there.any() or not size.max():
+        return
+    link = np.array([place[0] for place in places])[there]
+    turn, start = (np.array([place[k] for place in places])[there] for k in (1, 2))
+    along = axis_frame(unit((turn @ given[there, :, None])[..., 0]))
+    length = (longest * size[there] / size.max())[:, None]
+    color = np.tile(colors.rgb(FORCE), (len(link), 1))
+    thick = np.full_like(length, 0.03 * longest)
+    head = np.minimum(0.2 * longest, 0.5 * length)
+    shaft = start + 0.5 * (length - head) * along[..., 2]
+    yield Group(cylinder(), link, along, shaft, np.concatenate([thick, thick, length - head], 1), color)
+    tip = start + (length - 0.5 * head) * along[..., 2]
+    yield Group(cylinder(top=0.02), link, along, tip, np.concatenate([3 * thick, 3 * thick, head], 1), color)
+
+
+def _force(name: Any, value: npt.ArrayLike) -> Array:
+    found = np.asarray(value, float)
+    if found.shape not in ((3,), (6,)) or not np.isfinite(found).all():
+        raise ShapeError(f"forces[{name!r}]: expected a force (3,) or a wrench (6,) of finite numbers, got {value!r}")
+    return found[-3:]
 
 
 def _axes(tree: Tree, names: Iterable[str], length: float) -> Iterator[Group]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,7 +16,8 @@ from rich import get_console
 
 from catena.drawing.camera import OPENING, VIEW, Camera
 from catena.drawing.controls import Player, joint_sliders
-from catena.drawing.pictures import configurations, rows_of, samples_of, staged
+from catena.drawing.marks import Marks
+from catena.drawing.pictures import NOTHING, configurations, rows_of, samples_of, staged
 from catena.drawing.scene import Drawable, Places, Scene
 from catena.errors import CatenaError, ShapeError
 from catena.later import optional
@@ -44,6 +45,7 @@ def view(
     port: int = PORT,
     frames: Any = False,
     center_of_mass: bool = False,
+    forces: Mapping[Any, npt.ArrayLike] | None = None,
 ) -> Page:
     """Show a robot or a system as a page in the browser: turn it, move its joints, play a run.
 
@@ -61,11 +63,12 @@ def view(
         port: where the page is, if that is free; else the next one that is.
         frames: links and frames whose axes are drawn; True for all links.
         center_of_mass: whether to mark the centre of mass.
+        forces: arrows fixed to links and frames, as `catena.render` has them.
 
     Returns:
         The page: `url`, `show(q)`, `html(path)`, `wait()` and `stop()`.
     """
-    return Page(robot, q, run, port, frames, center_of_mass)
+    return Page(robot, q, run, port, Marks(frames, center_of_mass, forces))
 
 
 class Page:
@@ -76,8 +79,7 @@ class Page:
         q: configurations to show, (..., nq).
         run: a run to play.
         port: where the page is, if that is free.
-        frames: links and frames whose axes are drawn.
-        center_of_mass: whether it is marked.
+        marks: what is drawn besides the links.
     """
 
     def __init__(
@@ -86,14 +88,13 @@ class Page:
         q: npt.ArrayLike | None = None,
         run: Run | None = None,
         port: int = PORT,
-        frames: Any = False,
-        center_of_mass: bool = False,
+        marks: Marks = NOTHING,
     ) -> None:
-        self.robot, self._run, self._marks = robot, run, (frames, center_of_mass)
+        self.robot, self._run, self._marks = robot, run, marks
         self._q = configurations(robot, run.q[..., 0, :] if run is not None else q)
         path = self._q[:, None] if run is None else samples_of(robot, run.q)
         every = max(path.shape[1] // 200, 1)  # enough to see how far it goes
-        scene, places = staged(robot, path[:, ::every], frames, center_of_mass)
+        scene, places = staged(robot, path[:, ::every], marks)
         self._server = serving(robot.name, port)
         self._lock = threading.Lock()
         self._drawn = Drawn(self._server, scene, places)
@@ -122,8 +123,7 @@ class Page:
 
     def html(self, path: str | os.PathLike[str]) -> None:
         """Write the page to one file that needs no server and no network; a run plays in it, joints have no sliders."""
-        frames, center_of_mass = self._marks
-        write_page(self.robot, path, self._q, run=self._run, frames=frames, center_of_mass=center_of_mass)
+        write_page(self.robot, path, self._q, run=self._run, marks=self._marks)
 
     def wait(self) -> None:
         """Serve the page until Ctrl-C, then stop it."""
@@ -250,14 +250,13 @@ def write_page(
     q: npt.ArrayLike | None = None,
     *,
     run: Run | None = None,
-    frames: Any = False,
-    center_of_mass: bool = False,
+    marks: Marks = NOTHING,
     rate: float = RATE,
     speed: float = 1.0,
 ) -> None:
     """Write a page to one file that plays the run, if one is given, without a server or a network."""
     states = configurations(robot, q)[:, None] if run is None else samples_of(robot, rows_of(run, rate, speed))
-    scene, places = staged(robot, states, frames, center_of_mass)
+    scene, places = staged(robot, states, marks)
     server = serving(robot.name, PORT)
     try:
         serializer = server.get_scene_serializer()

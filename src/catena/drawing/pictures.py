@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from math import prod
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from catena.drawing.camera import VIEW, Camera
-from catena.drawing.marks import marked, side_by_side
+from catena.drawing.marks import Marks, marked, side_by_side
 from catena.drawing.painter import Painter
 from catena.drawing.scene import Drawable, Places, Scene, scene_of
 from catena.errors import CatenaError, ModelWarning, ShapeError, UnsupportedError, warn
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 Array = npt.NDArray[Any]
 
 SIZE = (640, 480)
+NOTHING = Marks()
 STILL, FILMS = (".png", ".jpg", ".jpeg", ".webp"), (".gif", ".mp4", ".html")
 MOST_SAMPLES = 64
 """Samples that are drawn side by side at most."""
@@ -40,6 +41,7 @@ def render(
     view: tuple[float, float] = VIEW,
     frames: Any = False,
     center_of_mass: bool = False,
+    forces: Mapping[Any, npt.ArrayLike] | None = None,
 ) -> Any:
     """Draw a robot or a system as a picture, without a display, a GPU or a browser.
 
@@ -56,6 +58,8 @@ def render(
         view: from where to look, in degrees: round the vertical from x towards y, and above the ground.
         frames: links and frames whose axes are drawn (x red, y green, z blue); True for all links.
         center_of_mass: whether to mark the centre of mass.
+        forces: drawn as arrows, such as those of contacts or bearings: a mapping from links and frames to forces (3,),
+            or wrenches (6,), moment first, in their axes.
 
     Returns:
         The picture, a `PIL.Image.Image`. Cost: about 0.1 s.
@@ -64,7 +68,7 @@ def render(
     if path is not None and Path(path).suffix.lower() not in STILL:
         raise UnsupportedError(f"render: {os.fspath(path)!r}: expected a file that ends in {', '.join(STILL)}")
     states = configurations(robot, q)
-    stage = Stage(robot, states[:, None], size, view, frames, center_of_mass)
+    stage = Stage(robot, states[:, None], size, view, Marks(frames, center_of_mass, forces))
     picture = images.fromarray(stage.frame(0))
     if path is not None:
         _written(path, lambda: picture.save(path))
@@ -90,8 +94,7 @@ class Stage:
         q: configurations, (samples, rows, nq).
         size: width and height in pixels.
         view: azimuth and elevation in degrees.
-        frames: links and frames whose axes are drawn.
-        center_of_mass: whether it is marked.
+        marks: what is drawn besides the links.
     """
 
     def __init__(
@@ -100,11 +103,10 @@ class Stage:
         q: Array,
         size: Sequence[int],
         view: tuple[float, float],
-        frames: Any,
-        center_of_mass: bool,
+        marks: Marks = NOTHING,
     ) -> None:
         width, height = _size(size)
-        self.scene, self.places = staged(robot, q, frames, center_of_mass)
+        self.scene, self.places = staged(robot, q, marks)
         lower, upper = self.scene.extent(self.places)
         camera = Camera.on(self.scene.balls(self.places), self.scene.up, view, width / height)
         floor = float(np.minimum(lower * self.scene.up, upper * self.scene.up).sum())
@@ -115,14 +117,14 @@ class Stage:
         return self._painter.picture(self.places.at(row))
 
 
-def staged(robot: Drawable, q: Array, frames: Any = False, center_of_mass: bool = False) -> tuple[Scene, Places]:
+def staged(robot: Drawable, q: Array, marks: Marks) -> tuple[Scene, Places]:
     """The scene of a robot and where everything is at q, (samples, rows, nq), samples side by side."""
     plain = scene_of(robot.tree)
     for note in plain.notes:
         warn(note, ModelWarning)
-    if frames is not False or center_of_mass:
+    if marks:
         lower, upper = plain.extent(plain.places(robot, q))
-        plain = marked(plain, robot.tree, frames, center_of_mass, float(np.linalg.norm(upper - lower)))
+        plain = marked(plain, robot.tree, marks, float(np.linalg.norm(upper - lower)))
     places = plain.places(robot, q)
     return plain, side_by_side(plain, places, len(q))
 
@@ -153,11 +155,11 @@ def film(
     if kind == ".html":
         from catena.drawing.page import write_page
 
-        write_page(run.robot, path, run=run, frames=frames, center_of_mass=center_of_mass, rate=rate, speed=speed)
+        write_page(run.robot, path, run=run, marks=Marks(frames, center_of_mass), rate=rate, speed=speed)
         return
     images = optional("PIL.Image", "view", "pictures need Pillow")
     q = rows_of(run, rate, speed) if kind in FILMS else run.q[..., -1:, :]
-    stage = Stage(run.robot, samples_of(run.robot, q), size, view, frames, center_of_mass)
+    stage = Stage(run.robot, samples_of(run.robot, q), size, view, Marks(frames, center_of_mass))
     pictures = (stage.frame(row) for row in range(q.shape[-2]))
     if kind == ".mp4":
         _mp4(pictures, path, _size(size), rate)

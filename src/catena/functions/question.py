@@ -21,10 +21,11 @@ from typing import Any, ClassVar, NamedTuple, TypeVar, cast
 import numpy as np
 import numpy.typing as npt
 
-from catena.arguments.arrays import Signature
+from catena.arguments.arrays import Port, Signature
+from catena.arguments.chunks import Call, any_chunked, over_chunks
 from catena.arguments.dtypes import checked_dtype
 from catena.arguments.wrenches import frames_of, wrenches
-from catena.errors import ShapeError
+from catena.errors import ShapeError, UnsupportedError
 from catena.functions.function import Function
 from catena.functions.store import Compiled
 from catena.functions.watch import Watch
@@ -75,6 +76,10 @@ class Answering:
     def _make_own(self) -> None:
         """Make the arrays of its own that are missing."""
         raise NotImplementedError
+
+    def _anew(self) -> tuple[Any, Callable[..., Answering] | None, list[tuple[Any, Port]]]:
+        """How to have it in another process: what is pickled, what makes it of that, and the arrays for that."""
+        return self, None, []
 
     def _called(self, name: str) -> str:
         """What messages call a question."""
@@ -144,6 +149,8 @@ class Declared:
         """The answer for values of all parameters, in order."""
         keys = [self._key(*each) for each in zip(self.roles, values, self.defaults, strict=True)]
         found = self._found(asked, keys, values)
+        if any_chunked(values) or (found.own and any_chunked(asked._own[:1])):
+            return self._in_chunks(asked, values, found)
         if any(asked._own[place] is None for place in found.own):
             asked._make_own()
         by_name = dict(zip(self.names, values, strict=True))
@@ -155,7 +162,7 @@ class Declared:
             raise ShapeError("; ".join((str(error), *hints))) from None
         out = by_name.get("out")
         wanted = found.signature.wanted(out, batch)
-        seen = [x.copy() if any(y is not None and np.may_share_memory(x, y) for y in wanted) else x for x in given]
+        seen = given if found.watch is None else _kept(given, wanted)
         results = found.kernel.compute(given, wanted, batch, keep=out is not None)
         if found.watch is not None:
             found.watch.look(seen, results, batch)
@@ -163,6 +170,33 @@ class Declared:
         if len(results) == 1:
             return results[0]
         return tuple(results) if found.wrapper is None else found.wrapper(*results)
+
+    def _in_chunks(self, asked: Answering, values: Sequence[Any], found: Answer) -> Any:
+        """The answer as Dask arrays, where some arrays are Dask's."""
+        by_name = dict(zip(self.names, values, strict=True))
+        if by_name.pop("out", None) is not None:
+            raise UnsupportedError(
+                f"{self.label(asked)}: out cannot be given with Dask arrays, which are computed later"
+            )
+        root, make, own = asked._anew()
+        arrays, ports = [x for x, _ in own], [port for _, port in own]
+        known = {port.name: port for port in found.signature.inputs}
+        places: dict[str, Any] = {}
+        for name, value in by_name.items():
+            if isinstance(value, Mapping):
+                places[name] = dict(zip(value, range(len(arrays), len(arrays) + len(value)), strict=True))
+                arrays += value.values()
+                ports += [Port(f"{name}[{key!r}]", (6,)) for key in value]
+            elif name in found.sources:
+                places[name] = len(arrays)
+                arrays.append(value)
+                ports.append(known[name])
+        options = {name: value for name, value in by_name.items() if name not in places}
+        call = Call(answered, root, (make, len(own), self.name, places, options))
+        outputs = found.signature.outputs
+        dtypes = [found.signature.dtype] * len(outputs)
+        results = over_chunks(call, arrays, ports, outputs, dtypes, self.label(asked))
+        return results[0] if len(results) == 1 else results if found.wrapper is None else found.wrapper(*results)
 
     def _found(self, asked: Answering, keys: Sequence[Any], values: Sequence[Any]) -> Answer:
         """How these options are answered, found out once; those that cannot be looked up are refused by name."""
@@ -267,6 +301,25 @@ class Declared:
         given = [x is not default for x, default in zip(values, self.defaults, strict=True)]
         arrays = [role is Role.ARRAY for role in self.roles[: sum(given)]]
         return len(arrays) if all(arrays) and not any(given[len(arrays) :]) else -1
+
+
+def answered(
+    root: Any, arrays: Sequence[Any], make: Any, own: int, name: str, places: Mapping[str, Any], options: Any
+) -> tuple[Any, ...]:
+    """The answer for one chunk of Dask arrays; `places` says which of the arrays each parameter is."""
+    asked = root if make is None else make(root, *arrays[:own])
+    given = {
+        name: {key: arrays[i] for key, i in at.items()} if isinstance(at, dict) else arrays[at]
+        for name, at in places.items()
+    }
+    found = getattr(asked, name)(**given, **options)
+    return found if isinstance(found, tuple) else (found,)
+
+
+def _kept(given: Sequence[Array], wanted: Sequence[Array | None]) -> list[Array]:
+    """Arguments as they are before results are written over them."""
+    outs = [x for x in wanted if x is not None]
+    return [x.copy() if any(np.may_share_memory(x, out) for out in outs) else x for x in given]
 
 
 def _role(parameter: inspect.Parameter) -> Role:

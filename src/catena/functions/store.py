@@ -39,7 +39,7 @@ LONG = 30_000
 class Compiled(Books):
     """Everything that was compiled for a tree. A robot owns one; it knows the tree, not the robot."""
 
-    __slots__ = ("_things", "parts", "tree")
+    __slots__ = ("__weakref__", "_things", "parts", "tree")
 
     def __init__(self, tree: Tree) -> None:
         super().__init__()

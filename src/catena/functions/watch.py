@@ -7,16 +7,19 @@ that calls in which none did cost nothing more; results of the others are looked
 from __future__ import annotations
 
 import math
+import weakref
 from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from catena.algorithms.composite_body import MASS_MATRIX
 from catena.algorithms.innovations import FACTOR
 from catena.algorithms.parameters import with_parameters
 from catena.errors import SingularError, SingularWarning, warn
 from catena.functions.store import Compiled
+from catena.model.mimic import followers
 from catena.model.topology import listed
 
 Array = npt.NDArray[Any]
@@ -33,7 +36,8 @@ class Watch:
     """
 
     def __init__(self, compiled: Compiled, kernel: Any, inverted: str) -> None:
-        self._compiled, self._inverted = compiled, inverted
+        self._compiled = weakref.ref(compiled)  # which owns this: robots are freed as soon as nobody holds them
+        self._tree, self._inverted = compiled.tree, inverted
         self._inputs, self._outputs, self._dtype = kernel.inputs, kernel.outputs, kernel.dtype
 
     def called(self, leading: int, samples: int, *arrays: Any) -> None:
@@ -70,7 +74,7 @@ class Watch:
                 result[sample] = np.nan
 
     def _say(self, what: str, samples: list[Sample], link: int | None) -> None:
-        tree = self._compiled.tree
+        tree = self._tree
         names = {} if link is None else {"link": tree.link_names[link], "joint": tree.joint_names[link]}
         why = f": nothing resists joint {names['joint']!r} of link {names['link']!r} there" if names else ""
         if samples == [()]:
@@ -82,11 +86,13 @@ class Watch:
 
     def _culprits(self, samples: list[Sample], given: dict[str, Any], batch: tuple[int, ...]) -> Iterator[int | None]:
         """The link at whose joint the factorization of M stops, sample by sample; None where it does not."""
-        tree, adopts = self._compiled.tree, "parameters" in given
-        if "q" not in given:  # a function of factors that were looked at when they were made
+        tree, adopts, compiled = self._tree, "parameters" in given, self._compiled()
+        if compiled is None or "q" not in given:  # a function of factors that were looked at when they were made
             yield from [None] * len(samples)
             return
-        kernel = self._compiled.kernel(with_parameters(FACTOR) if adopts else FACTOR, (), self._dtype)
+        whole = followers(tree) is not None  # joints that are freed together have no factorization joint by joint
+        function, stops = (MASS_MATRIX, _unresisted) if whole else (FACTOR, _stopped)
+        kernel = compiled.kernel(with_parameters(function) if adopts else function, (), self._dtype)
         used = [given[name] for name in (("q", "parameters") if adopts else ("q",))]
         arrays = [np.broadcast_to(array, (*batch, np.shape(array)[-1])) for array in used]
         owner = np.repeat(np.arange(tree.n), np.diff(tree.v_start))
@@ -94,10 +100,24 @@ class Watch:
             rows = samples[start : start + _TOGETHER]
             chosen = [np.stack([array[row] for row in rows]) for array in arrays]
             with np.errstate(all="ignore"):
-                G, D = kernel(*chosen)
-            stopped = ~np.isfinite(G).all(-1) | ~np.isfinite(D).all(-1) | ~D.any(-1)
-            for row in stopped:  # what stops at a joint spoils all before it: the last one is to blame
+                found = stops(kernel(*chosen))
+            for row in found:  # what stops at a joint spoils all before it: the last one is to blame
                 yield int(owner[np.flatnonzero(row)[-1]]) if row.any() else None
+
+
+def _stopped(factors: tuple[Array, Array]) -> Array:
+    """At which degrees of freedom the factors of M are no numbers, or vanish."""
+    G, D = factors
+    return np.asarray(~np.isfinite(G).all(-1) | ~np.isfinite(D).all(-1) | ~D.any(-1))
+
+
+def _unresisted(M: Array) -> Array:
+    """Which degree of freedom, if any, has the most to do with a motion that M does not resist."""
+    size = np.sqrt(np.maximum(np.diagonal(M, axis1=-2, axis2=-1), np.finfo(M.dtype).tiny))
+    moments, motions = np.linalg.eigh(np.nan_to_num(M / (size[..., :, None] * size[..., None, :])))
+    singular = moments[..., 0] <= 16 * M.shape[-1] * np.finfo(M.dtype).eps
+    most = np.argmax(np.abs(motions[..., 0]), axis=-1)
+    return np.asarray(singular[..., None] & (np.arange(M.shape[-1]) == most[..., None]))
 
 
 def _finite(given: Any, batch: tuple[int, ...], rank: int) -> Array:

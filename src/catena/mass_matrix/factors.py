@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
+from catena.arguments.arrays import Port
 from catena.functions.function import Function
 from catena.functions.question import Answering, question
 from catena.functions.recipes import columns
@@ -37,6 +40,12 @@ def _solve(factor: Factor, given: tuple[str, ...]) -> Function:
     return found
 
 
+def _factor_of(make: Callable[..., MassMatrix], action: str, *arrays: Any) -> Factor:
+    """A factor for a chunk of configurations."""
+    found: Factor = getattr(make(*arrays).factors(), action)
+    return found
+
+
 class Factor(Answering):
     """What both factors have in common."""
 
@@ -48,6 +57,10 @@ class Factor(Answering):
     def __init__(self, matrix: MassMatrix, action: str) -> None:
         self._matrix, self._action = matrix, action
         self._compiled, self._own = matrix._compiled.part(action), matrix._own
+
+    def _anew(self) -> tuple[Any, Callable[..., Factor], list[tuple[Any, Port]]]:
+        root, make, own = self._matrix._anew()
+        return root, partial(_factor_of, make, self._action), own
 
     @property
     def shape(self) -> tuple[int, ...]:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
-from catena.arguments.arrays import Port, as_array, batch_shape
+from catena.arguments.arrays import Port, as_array, batch_shape, is_chunked
 from catena.errors import ShapeError, UnsupportedError
 from catena.functions.function import Function, kind
 from catena.functions.question import Answering, Rule, question
@@ -51,6 +52,11 @@ def _paired(q: Array, parameters: Any, common: Prepared) -> tuple[Array, Array]:
     return wide[0], wide[1]
 
 
+def _matrix_of(robot: Robot, q: Array, parameters: Any = None, **options: Any) -> MassMatrix:
+    """The mass matrix of a chunk of configurations."""
+    return MassMatrix(robot, q, parameters=parameters, **options)
+
+
 class MassMatrix(Answering, NotAnArray):
     """M(q) of one configuration or of a batch: multiply, solve, factor, take determinants, each in O(n).
 
@@ -83,14 +89,19 @@ class MassMatrix(Answering, NotAnArray):
             common = robot._compiled.parts[method, dtype, kernel, adopts]
         except Exception:  # not known yet, or whatever an object's own hash raises
             common = prepared(robot, method, dtype, kernel, adopts)
+        array: Any
         if type(q) is np.ndarray and q.dtype is common.dtype:
             array = q.copy()
+        elif is_chunked(q):
+            array = q
         else:
             array = np.array(as_array(q, Port("q", common.q_shape), "mass_matrix"), common.dtype)
         if array.shape[-1:] != common.q_shape:
             raise ShapeError(f"mass_matrix: q must have shape (..., {robot.nq}), got {array.shape}")
         row = None
-        if adopts:
+        if adopts and is_chunked(q):
+            row = parameters
+        elif adopts:
             array, row = _paired(array, parameters, common)
         self.robot, self._compiled, self._own = robot, common, (array, None, None, row)
 
@@ -246,6 +257,12 @@ class MassMatrix(Answering, NotAnArray):
     def __repr__(self) -> str:
         batch = f" x {self.shape[:-2]}" if self.ndim > 2 else ""
         return f"<MassMatrix of {self.robot.name!r}, {self.robot.nv} x {self.robot.nv}{batch}, {self.method}>"
+
+    def _anew(self) -> tuple[Any, Callable[..., MassMatrix], list[tuple[Any, Port]]]:
+        made = partial(_matrix_of, method=self.method, dtype=self.dtype, kernel=self._kernel_shape)
+        tree, row = self.robot.tree, self._own[3]
+        ports = Port("q", (tree.nq,)), Port("parameters", kind("parameters").full_shape(tree.n, tree.nq, tree.nv))
+        return self.robot, made, [*zip((self.q, row)[: 1 if row is None else 2], ports, strict=False)]
 
     @property
     def _dtype(self) -> Any:

@@ -99,7 +99,8 @@ class Dynamics(Answering):
             (..., nv) in rad/s² or m/s². Cost: O(n).
 
         Raises:
-            SingularError: if a link without inertia makes every mass matrix of the robot singular.
+            SingularError: if a link without inertia makes every mass matrix of the robot singular, or if this one is
+                and there is no batch; of a batch, samples at which it is become NaN, with a warning that says which.
         """
 
     @question(_inverse_dynamics)

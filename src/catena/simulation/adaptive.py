@@ -6,7 +6,7 @@ rounding adds is taken away when states are kept.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -27,20 +27,25 @@ ROWS = 64
 """So many rows are handed on at a time."""
 
 
-def adaptive_rows(rollout: Rollout, q: Array, v: Array, tolerance: float) -> Iterator[Filled]:
-    """Fill in rows, of which the first is there, from dense output."""
+def adaptive_rows(
+    rollout: Rollout, q: Array, v: Array, tolerance: float, row: int, state: Mapping[str, Any]
+) -> Iterator[Filled]:
+    """Fill in rows after those that are there, from dense output.
+
+    To go on, the method needs where its last step ended, which is past the last row, and how long the next would be.
+    """
     if q.ndim != 2:
         raise UnsupportedError("simulate: integrator='adaptive' takes one sample, as each has steps of its own")
     if not isinstance(tolerance, int | float) or not FINEST <= tolerance < 1:
         raise ShapeError(f"simulate: tolerance must be between {FINEST:g} and 1, got {tolerance!r}")
     if not (np.isfinite(q[0]).all() and np.isfinite(v[0]).all()):
         raise ShapeError("simulate: q and v must be finite to start with")
-    robot, times, row = rollout.robot, rollout.times(rollout.rows), 0
+    robot, times = rollout.robot, rollout.times(rollout.rows)
     fine = np.full((), -1)
-    solver = DOP853(
-        _right_hand_side(rollout), times[0], np.concatenate([q[0], v[0]]), times[-1], rtol=tolerance, atol=tolerance
-    )
-    handed = 0
+    begun = {"t": times[0], "y": np.concatenate([q[0], v[0]]), **state}
+    solver = DOP853(_right_hand_side(rollout), begun["t"], begun["y"], times[-1], rtol=tolerance, atol=tolerance)
+    solver.h_abs = float(begun.get("h_abs", solver.h_abs))
+    handed = row
     while row < rollout.rows:
         solver.step()
         if solver.status == "failed":
@@ -55,7 +60,7 @@ def adaptive_rows(rollout: Rollout, q: Array, v: Array, tolerance: float) -> Ite
             row = reached
         if row - handed >= ROWS or row == rollout.rows:
             handed = row
-            yield Filled(row, fine, fine)
+            yield Filled(row, fine, fine, state={"t": solver.t, "y": solver.y, "h_abs": solver.h_abs})
 
 
 def _right_hand_side(rollout: Rollout) -> Any:

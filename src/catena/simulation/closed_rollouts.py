@@ -22,6 +22,7 @@ from catena.functions.question import Answering
 from catena.questions.closing import MOST_ROWS
 from catena.questions.stepping import INTEGRATOR_HINTS, State
 from catena.simulation.divergence import tell
+from catena.simulation.forces import Forces
 from catena.simulation.laws import Control
 from catena.simulation.rolling import Asked, Options, Rollout, run_of
 from catena.simulation.run import Run
@@ -52,7 +53,11 @@ class ClosedOptions(Options):
 
 
 class ClosedRollout(Rollout):
-    """A rollout of a closed system."""
+    """A rollout of a closed system. Dry friction in it opposes motion, and remembers nothing."""
+
+    def __init__(self, robot: Any, asked: Asked, options: Options) -> None:
+        super().__init__(robot, asked, options)
+        self.forces = Forces(())
 
     @property
     def compiled(self) -> bool:
@@ -79,7 +84,7 @@ def rollout_of(system: System, asked: Asked, options: Options, projected: bool, 
         raise UnsupportedError(f"the dynamics of a System are those of method='innovations', got {options.method!r}")
     _check_movable(system, asked.q)
     how = ClosedOptions(**{**vars(options), "projected": truth("projected", projected), "gains": gains})
-    return ClosedRollout(system, asked, how)  # type: ignore[arg-type]
+    return ClosedRollout(system, asked, how)
 
 
 def _check_movable(system: System, q: Any) -> None:

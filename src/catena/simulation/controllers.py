@@ -7,16 +7,22 @@ Targets and gains are data, not part of the machine code: they may change from c
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
-from catena.algorithms.controllers import COMPUTED_TORQUE, GRAVITY, HOLD, PD, SERVO
+from catena.algorithms.controllers import COMPUTED_TORQUE, FEED_FORWARD, GRAVITY, HOLD, PD, SERVO
 from catena.algorithms.rollouts import Law
+from catena.arguments.arrays import as_floats
+from catena.errors import ShapeError, UnsupportedError
+from catena.model.joints import JOINT_TYPES
 from catena.simulation.laws import Controller
 
-__all__ = ["Controller", "computed_torque", "gravity_compensation", "hold", "pd", "servo"]
+if TYPE_CHECKING:
+    from catena.robot import Robot
+
+__all__ = ["Controller", "computed_torque", "feed_forward", "gravity_compensation", "hold", "pd", "servo"]
 
 
 def pd(target: npt.ArrayLike, kp: npt.ArrayLike, kd: npt.ArrayLike = 0.0) -> Controller:
@@ -70,6 +76,49 @@ def computed_torque(target: npt.ArrayLike, kp: npt.ArrayLike, kd: npt.ArrayLike 
         kd: one number or (..., nv), in 1/s.
     """
     return _with_gains(COMPUTED_TORQUE, target, kp, kd)
+
+
+def feed_forward(
+    robot: Robot, t: npt.ArrayLike, q: npt.ArrayLike, kp: npt.ArrayLike = 0.0, kd: npt.ArrayLike = 0.0
+) -> Controller:
+    """The torques that take a robot along a spline through configurations, and a PD controller towards it.
+
+        way = catena.controllers.feed_forward(arm, [0.0, 1.0, 2.0], [q0, q1, q2], kp=50.0, kd=5.0)
+
+    They are `robot.inverse_dynamics` of the spline, without losses and springs. It is cubic in each joint, at rest at
+    both ends, and stays there before and after.
+
+    Args:
+        robot: whose inverse dynamics; joints that turn or slide only.
+        t: rising times in s, (knots,).
+        q: configurations at these times, (knots, nq).
+        kp: stiffness against what is left, one number or (..., nv).
+        kd: damping against what is left, one number or (..., nv).
+    """
+    return Controller(FEED_FORWARD, {"kp": np.asarray(kp), "kd": np.asarray(kd)}, Spline(robot, t, q))
+
+
+class Spline:
+    """A way through configurations: where, how fast, and with which torques."""
+
+    def __init__(self, robot: Robot, t: npt.ArrayLike, q: npt.ArrayLike) -> None:
+        self.robot = robot
+        self.t, self.q = as_floats(t, "feed_forward: t"), as_floats(q, "feed_forward: q")
+        if not all(JOINT_TYPES[code].flat for code in np.unique(robot.tree.joint_type)):
+            raise UnsupportedError("feed_forward: splines are for robots whose joints all turn or slide")
+        if self.t.ndim != 1 or len(self.t) < 2 or not np.isfinite(self.t).all() or (np.diff(self.t) <= 0).any():
+            raise ShapeError(f"feed_forward: t must be two rising times or more, (knots,), got {self.t.shape}")
+        if self.q.shape != (len(self.t), robot.nq) or not np.isfinite(self.q).all():
+            raise ShapeError(f"feed_forward: q must be finite, ({len(self.t)}, {robot.nq}), got {self.q.shape}")
+
+    def __call__(self, t: Any) -> dict[str, npt.NDArray[Any]]:
+        """What the law needs at times (...)."""
+        from scipy.interpolate import CubicSpline
+
+        way, at = CubicSpline(self.t, self.q, bc_type="clamped"), np.clip(t, self.t[0], self.t[-1])
+        moving = ((np.asarray(t) >= self.t[0]) & (np.asarray(t) <= self.t[-1]))[..., None]
+        q, v, a = way(at), np.where(moving, way(at, 1), 0.0), np.where(moving, way(at, 2), 0.0)
+        return {"target": q, "speed": v, "ahead": self.robot.inverse_dynamics(q, v, a)}
 
 
 def _with_gains(law: Law, target: Any, kp: Any, kd: Any) -> Controller:

@@ -52,16 +52,18 @@ def culprit(robot: Robot, before: Array, q: Array, v: Array, bound: float | None
     Where no joint is, because one has spoilt all others in the same step, it is the one that was fastest before.
     """
     tree = robot.tree
-    if not tree.n:
+    own = np.flatnonzero(np.diff(tree.v_start))  # joints that mimic others have no speeds
+    if not len(own):
         return np.full(v.shape[:-1], -1)
+    of_v, of_q = tree.v_start[own], tree.q_start[own]
     with np.errstate(invalid="ignore"):
         bad = ~(np.isfinite(v) if bound is None else np.abs(v) <= bound)
-    lame = np.maximum.reduceat(bad, tree.v_start[:-1], axis=-1)
-    lost = np.maximum.reduceat(~np.isfinite(q), tree.q_start[:-1], axis=-1)
+    lame = np.maximum.reduceat(bad, of_v, axis=-1)
+    lost = np.maximum.reduceat(~np.isfinite(q), of_q, axis=-1)
     lame |= lost & ~lame.any(axis=-1, keepdims=True)
-    speed = np.maximum.reduceat(np.where(np.isfinite(before), np.abs(before), -1.0), tree.v_start[:-1], axis=-1)
+    speed = np.maximum.reduceat(np.where(np.isfinite(before), np.abs(before), -1.0), of_v, axis=-1)
     some = lame.any(axis=-1) & ~lame.all(axis=-1)
-    return np.asarray(np.where(some, np.argmax(lame, axis=-1), np.argmax(speed, axis=-1)))
+    return np.asarray(own[np.where(some, np.argmax(lame, axis=-1), np.argmax(speed, axis=-1))])
 
 
 def tell(question: str, robot: Robot, step: Array, joint: Array) -> None:

@@ -35,8 +35,16 @@ SHAPES = (MeshReference, Primitive)
 _WORDS = ("integrator", "dt", "how")
 
 
-def write(run: Run, path: str | os.PathLike[str]) -> None:
-    """Write a run: what was at the path before is replaced at once, or not at all."""
+def write(
+    run: Run,
+    path: str | os.PathLike[str],
+    state: Mapping[str, Array] | None = None,
+    checkpoint: Mapping[str, Any] | None = None,
+) -> None:
+    """Write a run: what was at the path before is replaced at once, or not at all.
+
+    A checkpoint has notes of its own, and the `state` of an integrator by name.
+    """
     tree = run.robot.tree
     arrays = {f.name: getattr(tree, f.name) for f in fields(tree)}
     notes = {
@@ -44,11 +52,13 @@ def write(run: Run, path: str | os.PathLike[str]) -> None:
         "robot": _as_words(tree),
         "run": {name: getattr(run, name) for name in _WORDS},
         "events": [list(event) for event in run.events],
+        **({} if checkpoint is None else {"checkpoint": dict(checkpoint)}),
     }
     named = {f"robot.{name}": x for name, x in arrays.items() if isinstance(x, np.ndarray)}
     named |= {f"run.{name}": x for name in _ARRAYS if (x := getattr(run, name)) is not None}
     named |= {f"memory.{name}": x for name, x in run.memory.items()}
     named |= {} if run.tau is None else {"run.tau": run.tau}
+    named |= {f"state.{name}": x for name, x in (state or {}).items()}
     target = os.path.abspath(os.fspath(path))
     handle, temporary = tempfile.mkstemp(dir=os.path.dirname(target), suffix=".part")
     try:
@@ -87,6 +97,11 @@ def _as_words(tree: Tree) -> dict[str, Any]:
 
 def read(path: str | os.PathLike[str]) -> tuple[Tree, dict[str, Any]]:
     """The robot's tree and what `Run` is made of besides it; LoadError for what is not a whole run."""
+    return read_all(path)[:2]
+
+
+def read_all(path: str | os.PathLike[str]) -> tuple[Tree, dict[str, Any], dict[str, Array], dict[str, Any]]:
+    """The same, and of a checkpoint the state of its integrator and its notes."""
     shown = os.fspath(path)
     try:
         with open(path, "rb") as file, np.load(file, allow_pickle=False) as found:
@@ -103,7 +118,9 @@ def read(path: str | os.PathLike[str]) -> tuple[Tree, dict[str, Any]]:
         raise LoadError(
             f"{shown}: expected a run of format {FORMAT}, found {version!r}; load it with the version that saved it"
         )
-    return _checked(shown, lambda: _tree(arrays, notes["robot"])), _checked(shown, lambda: _run(arrays, notes))
+    tree, run = _checked(shown, lambda: _tree(arrays, notes["robot"])), _checked(shown, lambda: _run(arrays, notes))
+    state = {name.removeprefix("state."): x for name, x in arrays.items() if name.startswith("state.")}
+    return tree, run, state, _checked(shown, lambda: dict(notes.get("checkpoint", {})))
 
 
 def _checked(shown: str, make: Callable[[], Any]) -> Any:

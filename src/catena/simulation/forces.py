@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -16,7 +16,7 @@ from catena.arguments.arrays import Port, as_array
 from catena.arguments.words import truth
 from catena.errors import ShapeError, UnsupportedError
 from catena.model.actuators import Actuators
-from catena.model.mimic import followers, refuse_followers
+from catena.model.mimic import refuse_followers
 from catena.model.singular import check_invertible
 from catena.questions.closed_chains import ClosedChains
 from catena.simulation.ground import Ground
@@ -89,20 +89,18 @@ class Forces:
 def forces(robot: Robot, options: Any, control: Any, memory: Any) -> Forces:
     """The forces that the options of a rollout ask for, and those of its controller that a step takes at its end.
 
-    Friction sticks in steps of one stage, of robots without loops and joints that follow others; elsewhere it is an
-    explicit force, as in `robot.step`.
+    Friction sticks in steps of one stage, of robots without loops; elsewhere it is an explicit force, as in
+    `robot.step`.
     """
     values: dict[str, Any] = {}
     stiff = [*_limits(robot, options, values), *_ground(robot, options, values), *_servo(options, control)]
-    if stiff:
-        refuse_followers(robot.tree, "a rollout with joint limits, ground or servos")
-        if options.integrator not in ONE_STAGE:
-            raise UnsupportedError(
-                "rollout: joint limits, the ground and servos act in steps of one stage, integrator='semi_implicit' or "
-                "'linearly_implicit', which know where they lead; choose one of these"
-            )
-    loops = isinstance(cast("Any", robot), ClosedChains)  # a System comes here too
-    sticks = options.integrator in ONE_STAGE and not loops and followers(robot.tree) is None
+    if stiff and options.integrator not in ONE_STAGE:
+        raise UnsupportedError(
+            "rollout: joint limits, the ground and servos act in steps of one stage, integrator='semi_implicit' or "
+            "'linearly_implicit', which know where they lead; choose one of these"
+        )
+    closed: Any = robot
+    sticks = options.integrator in ONE_STAGE and not isinstance(closed, ClosedChains)
     if truth("joint_losses", options.joint_losses) and sticks and robot.tree.friction.any():
         stiff.append(JointFriction())
         values.update(bristles=np.zeros(robot.nv), gained=np.zeros(robot.nv))

@@ -24,12 +24,20 @@ if TYPE_CHECKING:
 Array = npt.NDArray[Any]
 
 
+Along = Callable[[Any], Mapping[str, Array]]
+"""What a controller needs at given times, (...), by name: (..., nq) and (..., nv)."""
+
+
 @dataclass(frozen=True)
 class Controller:
-    """A ready-made controller: a law, and arrays for its inputs. See :mod:`catena.controllers`."""
+    """A ready-made controller: a law, and arrays for its inputs. See :mod:`catena.controllers`.
+
+    Inputs of the law that have a row for every step are found from the times of steps, by `along`.
+    """
 
     law: Law
     values: Mapping[str, Any] = field(default_factory=dict)
+    along: Along | None = None
 
     def __repr__(self) -> str:
         return f"<controller {self.law.name}>"
@@ -47,6 +55,7 @@ class Given:
     law: Law | None = None
     values: Mapping[str, Any] = field(default_factory=dict)
     reason: str = ""
+    along: Along | None = None
 
     @property
     def how(self) -> str:
@@ -68,7 +77,7 @@ def controller(
     if isinstance(control, Controller):
         if not control.law.followed:
             refuse_followers(tree, f"the controller {control.law.name}")
-        return Given("control", None, control.law, control.values)
+        return Given("control", None, control.law, control.values, along=control.along)
     places = None if actuators is None else actuators.dofs.tolist()
     width = tree.nv if places is None else len(places)
     given = _given(

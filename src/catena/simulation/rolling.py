@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from copy import copy
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -63,7 +65,7 @@ class Asked:
     memory: Any = None
 
 
-def rolled_out(robot: Robot, asked: Asked, options: Options, out: Any) -> Run:
+def rolled_out(robot: Robot, asked: Asked, options: Options, out: Any = None) -> Run:
     """The rollout, with samples that diverged flagged and warned of."""
     rollout = Rollout(robot, asked, options)
     warn_of_stiffness("rollout", rollout)
@@ -144,6 +146,29 @@ class Rollout:
         self.f_ext = wrenches(robot, asked.f_ext, "rollout") if held else None
         self._noted: tuple[Array, Array] | None = None  # steps and joints that diverged, where they were seen at once
 
+    def again(self, **changes: Any) -> Rollout:
+        """The same rollout with other states, parameters, number of steps or steps done before, nothing traced again.
+
+        Steps done before may be one number for each sample. What has torques of its own for each step, `tau`, cannot be
+        told another number of steps.
+        """
+        other = copy(self)
+        other.asked = replace(self.asked, **changes)
+        other.first = other.asked.first + _whole(other.asked.t0, self.dt)
+        other._noted = None
+        if "memory" in changes:
+            other.forces = forces(self.robot, self.options, self.asked.control, changes["memory"])
+        if "steps" in changes:
+            other.steps, other.rows = changes["steps"], _rows(changes["steps"], self.asked.every)
+        if "parameters" in changes:
+            given = {"parameters": changes["parameters"]}
+            other.parameters = given["parameters"]
+            other.control, other.cost = (
+                law if law is None or "parameters" not in law.values else replace(law, values=given)
+                for law in (self.control, self.cost)
+            )
+        return other
+
     def _steps(self) -> tuple[Any, int]:
         """The torques that were given and the number of steps."""
         tau, steps = self.asked.tau, self.asked.steps
@@ -208,13 +233,14 @@ class Rollout:
             "tau": self.tau,
             "dt": self.dt,
             "f_ext": self.f_ext,
-            "count": float(self.first),
+            "count": np.asarray(self.first, float),
             "cost": 0.0,
             "over": 0.0,
             "bound": self.bound,
             **self.forces.values,
             **({} if self.actuators is None else self.actuators.columns()),
             **{name: value for given in self.laws for name, value in self.values(given).items()},
+            **({} if self.control is None else self.rows_at(self.control, self.first + np.arange(self.steps))),
         }
         given, batch = kernel.signature.arguments([values[port.name] for port in kernel.inputs])
         if chosen is not None:
@@ -255,9 +281,13 @@ class Rollout:
     def values(self, given: Given) -> dict[str, Any]:
         """The arrays of a law; one number stands for one of each degree of freedom."""
         law: Any = given.law
-        alone = {name for name, kind in law.inputs.items() if kind == "v" and not np.ndim(given.values[name])}
+        alone = {name for name, x in given.values.items() if law.inputs[name] == "v" and not np.ndim(x)}
         nv = self.robot.nv
         return {name: np.broadcast_to(x, nv) if name in alone else x for name, x in given.values.items()}
+
+    def rows_at(self, given: Given, count: Any) -> Mapping[str, Any]:
+        """What a law needs at each step, after so many steps since time zero."""
+        return {} if given.along is None else given.along(count * self.dt)
 
     def torques(self, t: Array, q: Array, v: Array) -> Any:
         """The torques of the steps after the states that were kept, or how to find them."""
@@ -276,7 +306,7 @@ class Rollout:
                 return np.stack(rows, axis=-2)
             kernel = self.robot._compiled.kernel(torques(given.law), (), self.options.dtype, self.shape)
             values = [np.expand_dims(np.asarray(value), -2) for value in self.values(given).values()]
-            result: Array = kernel(*before, t[:-1], *values)
+            result: Array = kernel(*before, t[:-1], *values, *self.rows_at(given, t[:-1] / self.dt).values())
             return result
 
         return found
@@ -368,7 +398,7 @@ class Rollout:
             return self._asked_of(given, t, q, v, *more)
         law: Any = given.law
         kernel = self.robot._compiled.kernel(torques(law), (), self.options.dtype, self.shape)
-        return kernel(q, v, t, *self.values(given).values())
+        return kernel(q, v, t, *self.values(given).values(), *self.rows_at(given, t / self.dt).values())
 
 
 def _positive(what: str, value: Any) -> float:

@@ -9,8 +9,10 @@ import numpy as np
 import numpy.typing as npt
 
 from catena.arguments.wrenches import Wrenches
+from catena.errors import UnsupportedError
 from catena.functions.question import Answering
 from catena.model.actuators import Actuators
+from catena.simulation.chunked import chunked, run_in_chunks
 from catena.simulation.forces import JointLimits
 from catena.simulation.ground import Ground
 from catena.simulation.laws import Control
@@ -109,4 +111,8 @@ class Rollouts(Answering):
             integrator, method, joint_losses, joint_springs, dtype, kernel, joint_limits, ground, actuators
         )
         asked = Asked(q, v, tau, dt, steps, control, cost, parameters, f_ext, every, bound, t0=t0, memory=memory)
+        if chunked(asked):
+            if out is not None:
+                raise UnsupportedError("rollout: out cannot be given with Dask arrays, which are computed later")
+            return run_in_chunks("rollout", rolled_out, robot, asked, options)
         return rolled_out(robot, asked, options, out)

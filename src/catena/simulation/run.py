@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from catena.arguments.arrays import is_chunked
 from catena.errors import ShapeError, UnsupportedError
 
 if TYPE_CHECKING:
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 Array = npt.NDArray[Any]
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Run:
     """States of one robot, or of many samples of it, over time.
 
@@ -51,6 +52,17 @@ class Run:
     memory: Mapping[str, Array] = field(default_factory=dict, repr=False)
     """What friction remembers at the end, by name, (..., count): with it, another run goes on where this one ended."""
 
+    def __repr__(self) -> str:
+        batch, rows = self.q.shape[:-2], len(self.t)
+        words = [f"{rows} states of {self.robot.name!r}"]
+        words += [f"{' x '.join(map(str, batch))} samples"] if batch else []
+        words += [f"t = {self.t[0]:g} to {self.t[-1]:g} s"] if rows else []
+        words += [f"{self.integrator} steps of {self.dt:g} s"] if self.dt == self.dt else []
+        words += [f"{count} diverged"] if not is_chunked(self.q) and (count := int(self.diverged.sum())) else []
+        words += [f"{len(self.events)} events"] if self.events else []
+        words += ["not computed yet"] if is_chunked(self.q) else []
+        return f"<Run: {', '.join(words)}>"
+
     def __getstate__(self) -> dict[str, Any]:
         """What is pickled: torques that were not asked for yet are computed."""
         return {**self.__dict__, "torques": self.tau}
@@ -72,11 +84,11 @@ class Run:
     def energy(self, springs: bool = True) -> Array:
         """Kinetic and potential energy together, (..., rows), in J; that of the joints' springs too, if these acted."""
         robot = self.robot
-        energy = robot.kinetic_energy(self.q, self.v) + robot.potential_energy(self.q)
+        energy: Array = robot.kinetic_energy(self.q, self.v) + robot.potential_energy(self.q)
         if springs and robot.stiffness.any():
             stretch = robot.difference(robot.neutral(), self.q) - robot.rest
             energy = energy + 0.5 * (robot.stiffness * stretch**2).sum(axis=-1)
-        return np.asarray(energy)
+        return energy
 
     def momentum(self) -> Array:
         """The momentum about the base's origin, (..., rows, 6): angular (N m s), then linear (N s)."""

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -15,11 +17,13 @@ from catena.arguments.arrays import Port, Signature
 from catena.arguments.scalars import real
 from catena.arguments.words import one_of
 from catena.arguments.wrenches import Wrenches
-from catena.errors import ShapeError, UnsupportedError
+from catena.errors import LoadError, ShapeError, UnsupportedError
 from catena.functions.question import Answering
 from catena.model.actuators import Actuators
 from catena.questions.closed_chains import ClosedChains
 from catena.questions.stepping import INTEGRATOR_HINTS
+from catena.simulation.checkpoints import Checkpoint, fingerprint
+from catena.simulation.chunked import chunked, refuse_watches, run_in_chunks
 from catena.simulation.closed_rollouts import INTEGRATORS as CLOSED_INTEGRATORS
 from catena.simulation.closed_rollouts import rollout_of, tell_open
 from catena.simulation.divergence import tell
@@ -78,6 +82,7 @@ def simulate(
     actuators: bool | Actuators | Iterable[str] = False,
     memory: Mapping[str, npt.ArrayLike] | None = None,
     progress: bool | None = None,
+    checkpoint: str | os.PathLike[str] | None = None,
 ) -> Run:
     """How a robot or a closed system, or many samples of it, moves from (q, v) on for a time.
 
@@ -110,7 +115,7 @@ def simulate(
         bound: samples in which a joint is faster than this count as diverged.
         method: the formulation of forward dynamics.
         joint_losses: whether the model's damping and dry friction act. With integrators of one stage, "semi_implicit"
-            and "linearly_implicit", friction sticks.
+            and "linearly_implicit", friction sticks; in a System it only opposes motion.
         joint_springs: whether the model's springs act.
         projected: of a System, whether each step ends where its constraints are met; see `System.step`.
         gains: of a System, Baumgarte's, (2,) in 1/s² and 1/s.
@@ -120,6 +125,9 @@ def simulate(
         actuators: True, or names of `robot.actuators`: then a controller gives controls of these, (..., nu).
         memory: what friction remembers from before, `run.memory` of the run that this one goes on from.
         progress: whether to show a progress bar; if None, on a terminal when it takes long.
+        checkpoint: a file that the run so far is written to every few seconds, and at the end. If it is there at the
+            start, from a simulation with the same arguments that was killed or interrupted, that goes on, bit by bit as
+            if it had never stopped. `catena.load_run` reads it, too.
 
     Returns:
         The run. Cost: O(n) for each step.
@@ -140,19 +148,46 @@ def simulate(
         actuators,
     )
     asked = Asked(q, v, None, dt, steps, control, None, parameters, f_ext, every, bound, t0=t0, memory=memory)
+    if chunked(asked):
+        refuse_watches(robot, events, stop, integrator, checkpoint)
+        chunk, alone = partial(_simulated_chunk, integrator), cast("Robot", robot)
+        found = run_in_chunks("simulate", chunk, alone, asked, options)
+        return replace(found, integrator=integrator)
     rollout = _rollout(robot, asked, options, integrator, projected, gains)
     if not own and not isinstance(robot, ClosedChains):
         warn_of_stiffness("simulate", rollout)
-    run = _Simulation(rollout, watches(events, stop))
-    with Bar(steps * rollout.dt, progress) as bar:
-        try:
-            run.fill(_parts(integrator, rollout, run.q, run.v, tolerance), bar)
-        except KeyboardInterrupt:
-            run.interrupted = True
-    found = run.result(integrator)
+    file = None if checkpoint is None else Checkpoint(checkpoint, fingerprint(rollout, integrator, tolerance))
+    found = _simulated(rollout, integrator, watches(events, stop), tolerance, progress, file)
     if isinstance(robot, ClosedChains):
         tell_open("simulate", found, projected)
     return found
+
+
+def _simulated_chunk(integrator: str, robot: Robot, asked: Asked, options: Options) -> Run:
+    """The run of one chunk of Dask arrays."""
+    return _simulated(Rollout(robot, asked, options), integrator)
+
+
+def _simulated(
+    rollout: Rollout,
+    integrator: str,
+    watching: Mapping[str, Watch] | None = None,
+    tolerance: float = 0.0,
+    progress: bool | None = False,
+    checkpoint: Checkpoint | None = None,
+) -> Run:
+    """The run of NumPy's arrays."""
+    run = _Simulation(rollout, watching or {}, integrator)
+    if checkpoint is not None:
+        run.go_on(checkpoint)
+    with Bar(rollout.steps * rollout.dt, progress) as bar:
+        try:
+            if not run.over:
+                more = tolerance, run.rows, run.state, run.memory
+                run.fill(_parts(integrator, rollout, run.q, run.v, *more), bar)
+        except KeyboardInterrupt:
+            run.interrupted = True
+    return run.finished()
 
 
 def _rollout(
@@ -176,20 +211,21 @@ def _rollout(
 class Filled:
     """States were computed up to a row; steps, counted from the start, and joints at which samples diverged.
 
-    `memory` is what friction remembers there.
+    `memory` is what friction remembers there, `state` what the integrator needs to go on, besides q and v of that row.
     """
 
     rows: int
     step: Array
     joint: Array
     memory: Mapping[str, Array] = field(default_factory=dict)
+    state: Mapping[str, Any] = field(default_factory=dict)
 
 
 class _Simulation:
     """The states of a simulation as they are filled in."""
 
-    def __init__(self, rollout: Rollout, watching: Mapping[str, Watch]) -> None:
-        self.rollout, self.watching = rollout, watching
+    def __init__(self, rollout: Rollout, watching: Mapping[str, Watch], integrator: str) -> None:
+        self.rollout, self.watching, self.integrator = rollout, watching, integrator
         robot = rollout.robot
         ports = Port("q", (robot.nq,)), Port("v", (robot.nv,)), Port("parameters", rollout.parameters.shape[-1:])
         given = Signature("simulate", ports, (), np.dtype(float)).arguments(
@@ -201,23 +237,46 @@ class _Simulation:
         self.t = rollout.times(rollout.rows)
         self.q, self.v = (np.empty((*batch, rollout.rows + 1, n)) for n in (robot.nq, robot.nv))
         self.q[..., 0, :], self.v[..., 0, :] = q, v
-        self.rows, self.interrupted = 0, False
+        self.rows, self.interrupted, self.over = 0, False, False
+        self.state: Mapping[str, Any] = {}
+        self.checkpoint: Checkpoint | None = None
         self.step, self.joint = np.full(batch, -1), np.full(batch, -1)
         self.events: list[Event] = []
         self.memory: Mapping[str, Array] = rollout.asked.memory or {}
 
+    def go_on(self, checkpoint: Checkpoint) -> None:
+        """Take in what an earlier simulation has left in its file, if there is one."""
+        self.checkpoint = checkpoint
+        found = checkpoint.read()
+        if found is None:
+            return
+        run, self.state, self.over = found
+        rows = len(run["t"])
+        if rows > len(self.t):
+            raise LoadError(
+                f"{os.fspath(checkpoint.path)}: expected a checkpoint of at most {self.t[-1]:g} s, found one that has "
+                f"come to {run['t'][-1]:g} s; simulate for longer, or give another path"
+            )
+        self.q[..., :rows, :], self.v[..., :rows, :] = run["q"], run["v"]
+        self.step, self.joint = run["diverged_step"], run["diverged_joint"]
+        self.events, self.rows, self.memory = list(run["events"]), rows - 1, run["memory"]
+        self.over = self.over or rows == len(self.t)
+
     def fill(self, parts: Iterator[Filled], bar: Bar) -> None:
         """Take in part after part, until one of them ends the run."""
         for part in parts:
-            first, self.rows = self.rows, part.rows
+            first, self.rows, self.state = self.rows, part.rows, part.state
             new = (self.step < 0) & (part.step >= 0)
             self.step, self.joint = np.where(new, part.step, self.step), np.where(new, part.joint, self.joint)
             bar.at(self.t[part.rows] - self.t[0])
             if self._ended(slice(first, part.rows + 1)):
+                self.over = True
                 if part.memory and self.rows < part.rows:
                     self.memory = _part(self.rollout, self.q, self.v, first, self.rows - first, self.memory).memory
                 return
             self.memory = part.memory
+            if self.checkpoint is not None and self.checkpoint.due():
+                self.checkpoint.write(replace(self.result(), torques=None), self.state, False)
 
     def _ended(self, rows: slice) -> bool:
         """Note the events of some rows, the first of which was looked at before; whether the run ends there."""
@@ -230,12 +289,19 @@ class _Simulation:
             self.events += happened(name, x, t)
         return end is not None
 
-    def result(self, integrator: str) -> Run:
+    def finished(self) -> Run:
+        """The run as far as it came, written to its file and with a word about samples that diverged."""
+        found = self.result()
+        if self.checkpoint is not None:
+            self.checkpoint.write(replace(found, torques=None, how=self.rollout.how), self.state, self.over)
+        tell("simulate", self.rollout.robot, self.step, self.joint)
+        return found
+
+    def result(self) -> Run:
         """The run as far as it came."""
         rollout, kept = self.rollout, slice(self.rows + 1)
         t, q, v = self.t[kept], self.q[..., kept, :], self.v[..., kept, :]
         how = [rollout.how, f"interrupted at {t[-1]:g} s" if self.interrupted else ""]
-        tell("simulate", rollout.robot, self.step, self.joint)
         return Run(
             rollout.robot,
             t,
@@ -244,7 +310,7 @@ class _Simulation:
             self.step,
             self.joint,
             None,
-            integrator,
+            self.integrator,
             rollout.dt,
             "; ".join(filter(None, how)),
             tuple(sorted(self.events, key=lambda event: event.t)),
@@ -253,22 +319,31 @@ class _Simulation:
         )
 
 
-def _parts(integrator: str, rollout: Rollout, q: Array, v: Array, tolerance: float) -> Iterator[Filled]:
-    """What fills in rows, by the name of the integrator."""
+def _parts(
+    integrator: str,
+    rollout: Rollout,
+    q: Array,
+    v: Array,
+    tolerance: float,
+    row: int,
+    state: Mapping[str, Any],
+    memory: Mapping[str, Any],
+) -> Iterator[Filled]:
+    """What fills in rows after those that are there, by the name of the integrator."""
     if integrator == "adaptive":
         from catena.simulation.adaptive import adaptive_rows  # brings in SciPy
 
-        return adaptive_rows(rollout, q, v, tolerance)
+        return adaptive_rows(rollout, q, v, tolerance, row, state)
     if integrator == "variational":
         from catena.simulation.variational import variational_rows
 
-        return variational_rows(rollout, q, v)
-    return _rows_by_steps(rollout, q, v)
+        return variational_rows(rollout, q, v, row, state)
+    return _rows_by_steps(rollout, q, v, row, memory)
 
 
-def _rows_by_steps(rollout: Rollout, q: Array, v: Array) -> Iterator[Filled]:
+def _rows_by_steps(rollout: Rollout, q: Array, v: Array, row: int, memory: Any) -> Iterator[Filled]:
     """Fill in rows by rollouts, each about as long as :data:`PACE` allows."""
-    every, row, size, memory = rollout.asked.every, 0, FIRST, rollout.asked.memory
+    every, size = rollout.asked.every, FIRST
     while row < rollout.rows:
         count = min(size, rollout.rows - row)
         began = time.perf_counter()
@@ -284,10 +359,7 @@ def _rows_by_steps(rollout: Rollout, q: Array, v: Array) -> Iterator[Filled]:
 def _part(rollout: Rollout, q: Array, v: Array, row: int, count: int, memory: Any) -> Run:
     """So many rows from one that is filled in."""
     every, state = rollout.asked.every, (q[..., row, :].copy(), v[..., row, :].copy())
-    asked = replace(
-        rollout.asked, q=state[0], v=state[1], steps=count * every, first=row * every, memory=memory or None
-    )
-    return run_of(type(rollout)(rollout.robot, asked, rollout.options))
+    return run_of(rollout.again(q=state[0], v=state[1], steps=count * every, first=row * every, memory=memory or None))
 
 
 def _steps(duration: Any, dt: Any) -> int:

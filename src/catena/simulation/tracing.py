@@ -20,7 +20,7 @@ def _elementwise(function: Any) -> Any:
     return np.frompyfunc(function, len(inspect.signature(function).parameters), 1)
 
 
-_UFUNCS: Mapping[str, Callable[..., Any]] = {
+_UFUNCS: Mapping[str, Any] = {
     name: _elementwise(function)
     for name, function in {
         "sin": lambda x: scalars.sincos(x)[0],
@@ -44,9 +44,26 @@ _UFUNCS: Mapping[str, Callable[..., Any]] = {
         "less_equal": lambda x, y: x <= y,
         "greater": lambda x, y: x > y,
         "greater_equal": lambda x, y: x >= y,
+        "bitwise_or": lambda x, y: _truth(x) + _truth(y) > 0,
+        "bitwise_and": lambda x, y: _truth(x) * _truth(y) > 0,
+        "invert": lambda x: _truth(x) <= 0,
     }.items()
 }
 """NumPy's functions on traced scalars; arithmetic works by itself."""
+
+_UFUNCS = {
+    **_UFUNCS,
+    "logical_or": _UFUNCS["bitwise_or"],
+    "logical_and": _UFUNCS["bitwise_and"],
+    "logical_not": _UFUNCS["invert"],
+}
+_REDUCED = ("minimum", "maximum", "logical_or", "logical_and")
+"""Those that numbers or comparisons along an axis are taken together with: `min`, `max`, `any`, `all`."""
+
+
+def _truth(x: Any) -> Any:
+    """A comparison as a number: one if it holds, otherwise zero."""
+    return scalars.where(x, 1.0, 0.0) if isinstance(x, Comparison) else float(bool(x))
 
 
 def _power(x: Any, n: Any) -> Any:
@@ -74,10 +91,11 @@ class Traced(np.ndarray):
         plain = [_plain(x) for x in inputs]
         if ufunc.__name__ in _UFUNCS and method == "__call__":
             return _wrapped(_UFUNCS[ufunc.__name__](*plain))
+        if ufunc.__name__ in _REDUCED and method == "reduce":
+            along = {name: options[name] for name in ("axis", "keepdims") if name in options}
+            return _wrapped(_UFUNCS[ufunc.__name__].reduce(plain[0], **along))
         if options.get("out") is not None:
             options["out"] = tuple(_plain(x) for x in options["out"])
-        if ufunc.__name__ in ("minimum", "maximum") and method == "reduce":
-            raise TypeError(f"np.{ufunc.__name__}.reduce of traced numbers is not known; compare them one by one")
         return _wrapped(getattr(ufunc, method)(*plain, **options))
 
     def __array_function__(self, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
@@ -136,6 +154,16 @@ def numbers_of(result: Any, shape: tuple[int, ...], what: str) -> list[Any]:
     return [x if isinstance(x, Expr) else float(x) for x in found]
 
 
+def flag_of(result: Any, what: str) -> Any:
+    """One truth value that a function of the user gave, as the number one or zero; numbers hold from zero on."""
+    array = np.asarray(_plain(result), object)
+    value = array.item() if not array.shape else None
+    if isinstance(value, Comparison | bool | np.bool_):
+        return _truth(value)
+    (number,) = numbers_of(array, (), what)
+    return scalars.where(number >= 0, 1.0, 0.0) if isinstance(number, Expr) else float(number >= 0)
+
+
 def digest(results: Sequence[Any]) -> str:
     """What tells expressions apart, the same in every process."""
     state, number = hashlib.blake2b(digest_size=16), dict[int, int]()
@@ -161,4 +189,4 @@ def arity(function: Callable[..., Any], most: int) -> int:
     return min(most, sum(p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD) for p in parameters))
 
 
-__all__ = ["Graph", "Traced", "alone", "arity", "digest", "numbers_of", "traced"]
+__all__ = ["Graph", "Traced", "alone", "arity", "digest", "flag_of", "numbers_of", "traced"]

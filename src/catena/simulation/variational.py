@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -26,8 +26,8 @@ ENOUGH = 1e-8
 """How small the last change of speeds in a step must be, beside the largest speed."""
 
 
-def variational_rows(rollout: Rollout, q: Array, v: Array) -> Iterator[Filled]:
-    """Fill in rows, of which the first is there. Velocities are those of the momenta at each state.
+def variational_rows(rollout: Rollout, q: Array, v: Array, row: int, state: Mapping[str, Any]) -> Iterator[Filled]:
+    """Fill in rows after those that are there. Velocities are those of the momenta at each state.
 
     A sample for which Newton's method fails has diverged, at the latest by the end of the rows that are noted.
     """
@@ -40,7 +40,7 @@ def variational_rows(rollout: Rollout, q: Array, v: Array) -> Iterator[Filled]:
     at = {"q": q[..., 0, :].copy(), "u": v[..., 0, :].copy(), "tau": np.zeros(robot.nv), **dict.fromkeys(SUMS, 0.0)}
     at["count"] = float(rollout.first)
     at["p"] = robot.mass_matrix(at["q"]) @ at["u"]
-    row, size = 0, FIRST
+    at, size = {**at, **state}, FIRST
     while row < rollout.rows:
         count, began = min(size, rollout.rows - row), time.perf_counter()
         kernel = made(count, every * ITERATIONS)
@@ -51,7 +51,7 @@ def variational_rows(rollout: Rollout, q: Array, v: Array) -> Iterator[Filled]:
         q[..., new, :] = found["q"][..., 1:, :]
         v[..., new, :] = robot.mass_matrix(q[..., new, :]).solve(found["p"][..., 1:, :])
         at = {**found, "q": found["q"][..., -1, :], "p": found["p"][..., -1, :]}
-        yield Filled(row + count, *_failed(rollout, q, v, slice(row, row + count + 1), found["worst"]))
+        yield Filled(row + count, *_failed(rollout, q, v, slice(row, row + count + 1), found["worst"]), state=at)
         row += count
         size *= 2 if time.perf_counter() - began < PACE / 2 else 1
 
@@ -64,6 +64,7 @@ def _refuse(rollout: Rollout) -> None:
     found += [f"{robot.nv} degrees of freedom"] if robot.nv > MOST else []
     found += ["wrenches"] if rollout.f_ext is not None or rollout.wrench is not None else []
     found += ["actuators"] if rollout.actuators is not None else []
+    found += ["a controller that goes along a spline"] if rollout.control and rollout.control.along else []
     found += ["a controller that cannot be compiled"] if not rollout.compiled else []
     if found:
         raise UnsupportedError(

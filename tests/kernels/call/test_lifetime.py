@@ -109,3 +109,19 @@ def test_code_is_freed_later_where_llvm_is_busy(monkeypatch):
     assert number in machine._engines
     load(object_code(IDENTITY))
     assert number not in machine._engines
+
+
+def test_a_robot_that_was_asked_is_freed_with_its_last_name():
+    """Nothing that was made for it holds it in a circle, which only the collector would find."""
+    code = """
+import weakref
+gc.disable()
+robot = catena.random_tree(5, 5)
+q, v = robot.neutral(), np.zeros(robot.nv)
+robot.forward_dynamics(q, v, v)
+robot.inverse_mass_matrix(q)
+reference = weakref.ref(robot._compiled)
+del robot
+print("same" if reference() is None else "held", flush=True)
+"""
+    assert run(code).split() == ["same"]

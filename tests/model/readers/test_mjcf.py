@@ -189,3 +189,16 @@ def test_without_mujoco_the_remedy_is_said(monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setitem(sys.modules, "mujoco", None)
     with pytest.raises(UnsupportedError, match=r"pip install 'catena-dynamics\[mjcf\]'"):
         catena.load("<mujoco/>")
+
+
+def test_a_compiled_model_loads_as_its_file_does() -> None:
+    compiled = mujoco.MjModel.from_xml_path(str(robots.path("crane")))
+    assert catena.load(compiled) == catena.load("crane")
+    closed = mujoco.MjModel.from_xml_path(str(robots.path("four_bar")))
+    names = catena.System.load("four_bar").constraint_names
+    assert catena.System.load(closed).constraint_names == names
+    with pytest.raises(LoadError, match="base must be"):
+        catena.load(compiled, base="afloat")  # type: ignore[arg-type]
+    compiled.body_mass[1] = np.nan
+    with pytest.raises(LoadError, match=r"model of MuJoCo.*body_mass"):
+        catena.load(compiled)

@@ -12,9 +12,10 @@ from __future__ import annotations
 
 import ctypes
 import os
+import threading
 from _thread import start_new_thread
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from queue import Empty, SimpleQueue
 
 from catena.errors import CatenaError
@@ -26,6 +27,7 @@ LOOK_AGAIN = 0.05
 """Seconds after which one who waits for helpers looks whether this is a forked child."""
 
 _chosen: int | None = None
+_here = threading.local()
 
 
 def set_threads(count: int | None) -> None:
@@ -42,8 +44,20 @@ def set_threads(count: int | None) -> None:
     _team.shrink(get_threads() - 1)
 
 
+@contextmanager
+def on_one_thread() -> Iterator[None]:
+    """Inside, calls of this thread are computed by it alone."""
+    before, _here.alone = getattr(_here, "alone", False), True
+    try:
+        yield
+    finally:
+        _here.alone = before
+
+
 def get_threads() -> int:
     """The number of threads that may share the work of one call; see `set_threads`."""
+    if getattr(_here, "alone", False):
+        return 1
     if _chosen is not None:
         return _chosen
     affinity = getattr(os, "sched_getaffinity", None)

@@ -171,7 +171,9 @@ class _Sweeps:
         w.put(f"%{name}.more = icmp {'slt' if up else 'sge'} i64 %{name}.next, {'%links' if up else '0'}")
         w.put(f"br i1 %{name}.more, label %{name}.turn, label %{name}.done")
         w.label(f"{name}.done")
-        if not up:
+        if up:
+            self._left(name, carried)
+        else:
             self._arrived(name, carried)
         w.put(f"br label %loop{number + 1}.start")
 
@@ -194,6 +196,14 @@ class _Sweeps:
             if slot in self.recording.arriving:
                 at = self._at("%fields", str(self.recording.slots[slot]))
                 self._store(at, self.w.new(f"fadd {self.T} {self._load(at)}, %{name}.d{i}"))
+
+    def _left(self, name: str, carried: Sequence[Slot]) -> None:
+        """What was carried to the last link is stored there, where somebody asks for it."""
+        for i, slot in enumerate(carried):
+            if slot in self.recording.leaving:
+                tip = self.w.new(f"mul i64 %links, {self.slots}")
+                place = self.w.new(f"add i64 {tip}, {self.recording.slots[slot]}")
+                self._store(self._at("%fields", place), f"%{name}.d{i}")
 
     def _places(self, name: str, loop: Loop, number: int) -> dict[str, str]:
         """Where this turn finds constants, fields, inputs and outputs."""

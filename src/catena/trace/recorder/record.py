@@ -82,7 +82,9 @@ def _laid_out(links: RolledLinks, classes: list[LinkClass], epilogue: Body) -> R
     at_base = _arriving(epilogue).union(*[_arriving(body) for x in loops if not x.direction for body in x.bodies])
     asked = {(CARRY, slot, _END) for slot in at_base}
     asked |= {(SELF, slot, _END) for slot in at_base if not links.chain or slot in _put_at_base(loops)}
-    asked |= {(SELF, slot, _END) for slot in _read(epilogue, TIP)}
+    at_tip = _read(epilogue, TIP)
+    leaving = at_tip & {slot for loop in loops if loop.direction > 0 for body in loop.bodies for slot in body.carried}
+    asked |= {(CARRY if slot in leaving else SELF, slot, _END) for slot in at_tip}
     loads = set[Load]()
     while True:
         found = asked | {
@@ -100,15 +102,15 @@ def _laid_out(links: RolledLinks, classes: list[LinkClass], epilogue: Body) -> R
             body.stores, body.carried = _stores(body, number, loads), _carried(body, number, loads)
         loop.start = {slot: x for slot, x in loop.start.items() if slot in loop.bodies[0].carried}
     columns = [_columns(loops, number) for number in range(len(classes))]
-    kept = {slot for array, slot, _ in loads if array != CARRY} | at_base
+    kept = {slot for array, slot, _ in loads if array != CARRY} | at_base | leaving
     base = {
         (name, i): x for name, values in links.base_values.items() for i, x in enumerate(values) if (name, i) in kept
     }
-    slots = _places(kept, set(base), loads, loops)
+    slots = _places(kept, set(base), loads, loops, leaving)
     if links.composed:
         slots = _side_by_side(slots, loads, loops)
     operations = sum(len(live(body.values)) for loop in loops for body in loop.bodies) // len(classes)
-    return Recording(classes, loops, slots, base, columns, epilogue, at_base, links.chain, operations)
+    return Recording(classes, loops, slots, base, columns, epilogue, at_base, leaving, links.chain, operations)
 
 
 def _arriving(epilogue: Body) -> set[Slot]:
@@ -130,7 +132,9 @@ def _put_at_base(loops: Sequence[Loop]) -> set[Slot]:
     return {slot for loop, array, slot in stored if array == PARENT or (array == SELF and not loop.direction)}
 
 
-def _places(kept: set[Slot], lasting: set[Slot], loads: set[Load], loops: Sequence[Loop]) -> dict[Slot, int]:
+def _places(
+    kept: set[Slot], lasting: set[Slot], loads: set[Load], loops: Sequence[Loop], leaving: set[Slot]
+) -> dict[Slot, int]:
     """A place in a link's memory for each scalar; one that is needed no more leaves its place to another.
 
     A link stores only after it has loaded, so the last loop that loads a scalar may already fill its place anew, unless
@@ -141,6 +145,7 @@ def _places(kept: set[Slot], lasting: set[Slot], loads: set[Load], loops: Sequen
         for array, slot in (key for body in loop.bodies for key in body.stores):
             if array in (SELF, PARENT):
                 born[slot] = number
+        born.update({slot: number for body in loop.bodies for slot in body.carried if slot in leaving})
     free: list[tuple[int, int]] = []  # from which loop on, and which place
     places: dict[Slot, int] = {}
     count = 0

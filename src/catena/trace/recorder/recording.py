@@ -80,7 +80,8 @@ class Recording:
     `base` is what the base's memory holds at the start, numbers or functions of inputs of the whole robot, and likewise
     what loops carry at their start. `columns` are the constants that each class reads. After the loops
     comes the `epilogue`, once: what is made of the base's values then, and stored to outputs. `arriving` are the slots
-    of the base that it reads, `operations` how many a link takes on average.
+    of the base that it reads, `leaving` those of the last link that loops carry there; `operations` is how many a link
+    takes on average.
     """
 
     classes: list[LinkClass]
@@ -90,6 +91,7 @@ class Recording:
     columns: list[list[str]]
     epilogue: Body
     arriving: set[Slot]
+    leaving: set[Slot]
     chain: bool
     operations: int
 
