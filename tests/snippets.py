@@ -19,19 +19,8 @@ from click.testing import CliRunner
 from catena.cli import main
 from catena.errors import UnsupportedError
 
-EXTRAS = (
-    "sympy",
-    "mpmath",
-    "mujoco",
-    "matplotlib",
-    "viser",
-    "pinocchio",
-    "dask",
-    "jax",
-    "torch",
-    "casadi",
-    "gymnasium",
-)
+EXTRAS = ("sympy", "mpmath", "mujoco", "matplotlib", "viser", "PIL", "pinocchio", "dask", "gymnasium")
+EXTRAS += ("jax", "torch", "casadi")
 SHELL = ("console", "sh", "bash", "shell")
 _BLOCK = re.compile(r"^(?P<fence>```+)(?P<language>\w+)[^\n]*\n(?P<text>.*?)^(?P=fence)\s*$", re.MULTILINE | re.DOTALL)
 _COMMAND = re.compile(r"^(?:\$ )?(catena(?: .*)?)$")

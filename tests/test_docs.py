@@ -51,9 +51,9 @@ def test_snippets_run(page: str, workspace: Path) -> None:
         catena.set_threads(None)
 
 
-def test_each_line_of_the_readme_s_table_runs(workspace: Path) -> None:
-    page = (ROOT / "README.md").read_text(encoding="utf-8")
-    reader = Page(ROOT / "README.md")
+def test_each_line_of_the_table_of_questions_runs(workspace: Path) -> None:
+    page = (ROOT / "docs" / "what-it-can-do.md").read_text(encoding="utf-8")
+    reader = Page(ROOT / "docs" / "what-it-can-do.md")
     for snippet in snippets(page):
         reader.run(snippet)
     rows = re.findall(r"^\| (?!what)[^|]+\| `([^`|]+)` \|$", page, re.MULTILINE)

@@ -6,13 +6,29 @@ import os
 import subprocess
 import sys
 
+import numpy as np
 import pytest
+from tests import odd_methods
 from tests.fuzz_calls import faults
+
+import catena
 
 
 @pytest.mark.skipif(os.name != "posix", reason="waits for pipes")
 def test_odd_calls_get_right_answers_or_errors_of_ours():
     assert list(faults(20240229, 0, 250)) == []
+
+
+def test_odd_calls_of_what_is_no_question():
+    calls = [odd_methods.Call(20240229, number) for number in range(150)]
+    assert [f"{call}: {wrong}" for call in calls if (wrong := odd_methods.fault(call))] == []
+
+
+def test_numbers_that_overflow_in_a_fit_are_said():
+    arm = odd_methods.robots()[0]
+    q, v, a = np.random.default_rng(0).standard_normal((3, 40, 2))
+    with pytest.raises(catena.CatenaError, match="identify"):
+        catena.identify(arm, q, v, 1e200 * a, 1e300 * a)
 
 
 MAPPINGS = """

@@ -178,3 +178,94 @@ def test_exponentials_and_logarithms(size, rng) -> None:
 def test_the_basis_of_rotations(rng) -> None:
     w = rng.standard_normal(3)
     assert np.einsum("i,ijk->jk", w, rotations.E) == pytest.approx(skew(w))
+
+
+def wigner(R):
+    """Some entries of the representation of l = 2, complex: polynomials of (x + iy) and z of turned axes."""
+    a = R[0, :] + 1j * R[1, :]
+    return np.exp(1j * R[2, 2]) * (a @ a) + np.trace(R) * R[0, 1] ** 2 / (3 + np.abs(a[2])) + np.sqrt(2 + R[1, 1])
+
+
+FUNCTIONS = {
+    "complex": wigner,
+    "arrays": lambda R: np.sum(np.sin(R @ np.arange(9.0).reshape(3, 3))) + np.einsum("ij,jk,ki", R, R, R),
+    "its parts": lambda R: np.arctan2(R.xy, 2 + R.yy) * 1j + R.T[0, 2],
+    "several": lambda R: np.array([R[0, 0] * R[1, 2], np.linalg.det(R + np.eye(3)), 3.0]),
+    "matrices": lambda R: np.linalg.inv(R + 3 * np.eye(3)) @ R,
+}
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_functions_written_with_numpy(name, rng) -> None:
+    f, R = FUNCTIONS[name], rotations.exp(rng.standard_normal((4, 3)))
+    found = rotations.rotation_derivatives(f, R)
+    h = 1e-5
+    for number, own in enumerate(R):
+        for i in range(3):
+            at = [np.asarray(f(_Plain(own @ rotations.exp(s * h * np.eye(3)[i])))) for s in (1, -1)]
+            assert np.allclose(found[number, ..., i], (at[0] - at[1]) / (2 * h), rtol=1e-8, atol=1e-8)
+
+
+class _Plain(np.ndarray):
+    """A matrix whose entries have names too."""
+
+    def __new__(cls, matrix):
+        return np.asarray(matrix).view(cls)
+
+    xy, yy = property(lambda self: self[0, 1]), property(lambda self: self[1, 1])
+
+
+def test_motions_written_with_numpy(rng) -> None:
+    R, b = rotations.exp(rng.standard_normal((2, 3))), rng.standard_normal((2, 3))
+    found = rotations.motion_derivatives(lambda R, b: np.exp(1j * (R @ b)[0]) * b[1], R, b)
+    real = rotations.motion_derivatives(lambda R, b: (R @ b).x * b.y, R, b)
+    same = rotations.motion_derivatives(lambda R, b: (R @ b)[0] * b[1], R, b)
+    assert np.allclose(real, same, rtol=1e-13)
+    h = 1e-5
+    for i in range(6):
+        ends = [np.array([rotations.exp(s * h * np.eye(6)[i])] * 2) for s in (1, -1)]
+        moved = [(R @ g[:, :3, :3], b + np.einsum("nij,nj->ni", R, g[:, :3, 3])) for g in ends]
+        at = [np.exp(1j * np.einsum("nij,nj->ni", *x)[:, 0]) * x[1][:, 1] for x in moved]
+        assert np.allclose(found[:, i], (at[0] - at[1]) / (2 * h), atol=1e-8)
+
+
+def test_a_parametrisation_of_ones_own(rng) -> None:
+    """(10) for A(q) as a function: those that are known, and motions (15)."""
+    q = rng.uniform(0.3, 1.2, (4, 3))
+
+    def turn(axis, angle):
+        c, s = np.cos(angle), np.sin(angle)
+        if axis == "z":
+            return np.array([[c, -s, 0], [s, c, 0], [0, 0, 1]])
+        return np.array([[1, 0, 0], [0, c, -s], [0, s, c]])
+
+    found = rotations.parameter_jacobian(lambda q: turn("z", q[0]) @ turn("x", q[1]) @ turn("z", q[2]), q)
+    assert np.allclose(found, rotations.euler_jacobian("ZXZ", q), rtol=1e-13, atol=1e-13)
+
+    def quaternion(q):
+        x, y, z, w = q / np.sqrt(np.sum(q * q))
+        return np.array(
+            [
+                [1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)],
+                [2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)],
+                [2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)],
+            ]
+        )
+
+    x = rng.standard_normal((4, 4))
+    assert np.allclose(rotations.parameter_jacobian(quaternion, x), rotations.quaternion_jacobian(x), atol=1e-12)
+
+    def motion(q):
+        R = turn("z", q[0])
+        rows = [[*R[i], q[1 + i] if i < 2 else 0.0] for i in range(3)]
+        return np.array([*rows, [0, 0, 0, 1]], dtype=object)
+
+    J = rotations.parameter_jacobian(motion, q)
+    R = rotations.axis_turn("Z", q[:, 0])
+    assert np.allclose(J[:, 3:, 1:], np.swapaxes(R, -1, -2)[..., :2], atol=1e-13)
+    assert np.allclose(J[:, 2, 0], 1.0)
+    assert rotations.parameter_jacobian(lambda q: np.eye(3), np.zeros((2, 5))).shape == (2, 3, 5)
+    with pytest.raises(ShapeError, match="matrix"):
+        rotations.parameter_jacobian(lambda q: q, q)
+    with pytest.raises(UnsupportedError, match=r"np\.sort"):
+        rotations.rotation_derivatives(lambda R: np.sort(R)[0, 0], np.eye(3))

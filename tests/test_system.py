@@ -87,6 +87,8 @@ def test_mimic_joints_follow(rng: np.random.Generator) -> None:
     hand = catena.load(urdf, mimic="independent")
     system = catena.System([hand])
     assert catena.System([catena.load(urdf)]) == system
+    with pytest.raises(catena.UnsupportedError, match="'two' mimics 'one'"):
+        catena.System([catena.load(urdf)], mimic="independent")
     assert system.constraint_names == ("mimic hand/two",)
     q = system.close([0.3, 0.0], fixed=["hand/one"])
     assert q[1] == pytest.approx(-1.5 * 0.3 + 0.2, abs=1e-12)

@@ -21,6 +21,7 @@ from catena.errors import (
     ShapeError,
     SingularError,
     SingularWarning,
+    StepWarning,
     UnknownNameError,
     UnsupportedError,
 )
@@ -95,6 +96,7 @@ __all__ = [
     "SingularWarning",
     "Slider",
     "SoftFinger",
+    "StepWarning",
     "System",
     "Universal",
     "UnknownNameError",

@@ -10,21 +10,24 @@ from typing import Any, Literal, ParamSpec
 import numpy as np
 import numpy.typing as npt
 
-from catena.errors import ModelError
+from catena.errors import ModelError, UnknownNameError
 from catena.model import cable as cables
 from catena.model import chains, dh, polymers
 from catena.model import random_tree as random_trees
 from catena.model.assemble import assemble
 from catena.model.axes import direction
+from catena.model.constraints import checked_number
 from catena.model.lie import rotation_from
-from catena.model.parts import JointPart, LinkPart
+from catena.model.parts import JointPart, LinkPart, Mimic
 from catena.model.tree import Tree
 from catena.robot import Robot
 
 P = ParamSpec("P")
 
 _LIMITS = ("lower", "upper", "velocity_limit", "effort_limit")
-_DETAILS = frozenset(("rotation", "position", *_LIMITS, "damping", "friction", "armature", "stiffness", "rest"))
+_DETAILS = frozenset(
+    ("rotation", "position", *_LIMITS, "damping", "friction", "armature", "stiffness", "rest", "mimic")
+)
 
 
 class Builder:
@@ -44,7 +47,9 @@ class Builder:
     matrix, 3 angles in rad (roll, pitch, yaw: Rz Ry Rx) or a quaternion x, y, z, w. Axes are letters ("x", "-z") or 3
     numbers in the child's frame. Further keywords, one number or one for each coordinate: `lower` and `upper` (rad or
     m), `velocity_limit` (rad/s or m/s), `effort_limit` and `friction` (N m or N), `damping` (N m s/rad or N s/m),
-    `armature` (kg m² or kg), `stiffness` of a spring (N m/rad or N/m) and its `rest` (rad or m from zero).
+    `armature` (kg m² or kg), `stiffness` of a spring (N m/rad or N/m) and its `rest` (rad or m from zero). A joint of
+    one degree of freedom with `mimic=("other", multiplier, offset)`, or `mimic="other"`, follows another joint and has
+    no coordinate of its own.
     """
 
     def __init__(self, name: str = "robot", *, base: str = "base", gravity: npt.ArrayLike = (0.0, 0.0, -9.81)) -> None:
@@ -122,7 +127,13 @@ class Builder:
         links = list(self._links)
         if all(link.name != self._base for link in links) and any(j.parent == self._base for j in self._joints):
             links.insert(0, LinkPart(self._base))
-        return Robot(assemble(links, self._joints, name=self._name, base=base, gravity=self._gravity))
+        known = [joint.name for joint in self._joints if joint.type != "fixed"]
+        for joint in self._joints:
+            if joint.mimic is not None and joint.mimic.master not in known:
+                fault = UnknownNameError.among("joint that moves", joint.mimic.master, known)
+                raise ModelError(f"joint {joint.name!r} mimics another: {fault}", joint=joint.name)
+        options: dict[str, Any] = {"base": base, "gravity": self._gravity, "mimic": "eliminated"}
+        return Robot(assemble(links, self._joints, name=self._name, **options))
 
     def _joint(
         self, name: str, joint_type: str, parent: str, child: str, details: dict[str, Any], **axes: Any
@@ -137,10 +148,20 @@ class Builder:
                     axes[axis] = direction(axes[axis])
             if "rotation" in details:
                 details = {**details, "rotation": rotation_from(details["rotation"])}
+            if details.get("mimic") is not None:
+                details = {**details, "mimic": _mimic(details["mimic"])}
         except ModelError as error:
             raise ModelError(f"joint {name!r}: {error}", joint=name) from None
         self._joints.append(JointPart(name, joint_type, parent, child, **details, **axes))
         return self
+
+
+def _mimic(given: Any) -> Mimic:
+    """The rule of a joint that follows another: a name, or a name with a multiplier and perhaps an offset."""
+    parts = (given,) if isinstance(given, str) else tuple(given) if isinstance(given, Sequence) else ()
+    if not 1 <= len(parts) <= 3 or not isinstance(parts[0], str):
+        raise ModelError(f"mimic: expected the name of a joint, or ('name', multiplier, offset), found {given!r}")
+    return Mimic(parts[0], *[checked_number("mimic", number) for number in parts[1:]])
 
 
 def _inertia(inertia: npt.ArrayLike | None) -> Any:

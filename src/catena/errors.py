@@ -102,6 +102,10 @@ class DivergenceWarning(CatenaWarning):
     """Samples of a rollout whose states are not finite, or faster than asked for; the message says which, and when."""
 
 
+class StepWarning(CatenaWarning):
+    """Steps of a rollout that are too long for its stiffest spring or damper; the message says how long they may be."""
+
+
 def warn(message: str, category: type[CatenaWarning]) -> None:
     """Give a warning at the line of the user's code that led to it: the nearest one outside this package."""
     frame: FrameType | None = sys._getframe(1)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any, Literal
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Literal, Union
 
 from catena.arguments.words import one_of
 from catena.errors import LoadError, ModelError, ModelWarning, warn
@@ -16,9 +17,12 @@ from catena.robot import Robot
 from catena.robots import names, path
 
 if TYPE_CHECKING:
+    import mujoco
+
+    from catena.model.readers.mjcf import MjcfParts
     from catena.simulation.run import Run
 
-Source = str | bytes | os.PathLike[str]
+Source = Union[str, bytes, "os.PathLike[str]", "mujoco.MjModel"]
 Base = Literal["fixed", "floating"]
 
 
@@ -35,7 +39,7 @@ def load(
         dog = catena.load("quadruped", base="floating")  # comes with Catena, see catena.robots
 
     `path_or_text` is a path, or the text itself: bytes, or a string that starts with "<"; or the name of a model that
-    comes with Catena, where there is no file of that name. With `base="floating"` the
+    comes with Catena, where there is no file of that name; or a `mujoco.MjModel`. With `base="floating"` the
     root link moves freely, by a joint "root_joint" that comes first; an MJCF file that has a free joint already is left
     as it is. `package_roots` are directories in which meshes may be found that do not lie beside the file. Of URDF
     nothing but the file itself is opened here; of MJCF also the files it includes and the meshes that bodies get their
@@ -48,7 +52,7 @@ def load(
     as a `catena.ModelWarning`. Raises LoadError, which names the file and, where it can, the line, link or joint. MJCF
     needs MuJoCo, the extra `catena-dynamics[mjcf]`. Cost: linear in the size of the file.
     """
-    return _warned(opened(path_or_text), base, package_roots, mimic=mimic)[0]
+    return _warned(path_or_text, base, package_roots, mimic=mimic)[0]
 
 
 def load_closed(
@@ -58,7 +62,7 @@ def load_closed(
 
     Mimic joints in URDF are independent, with their rules in the robot's tree.
     """
-    return _warned(opened(path_or_text), base, package_roots, closed=True)
+    return _warned(path_or_text, base, package_roots, closed=True)
 
 
 def opened(path_or_text: Source) -> Document:
@@ -69,16 +73,20 @@ def opened(path_or_text: Source) -> Document:
 
 
 def _warned(
-    document: Document,
+    given: Source,
     base: Base,
     package_roots: Iterable[str | os.PathLike[str]],
     *,
     closed: bool = False,
     mimic: str = "independent",
 ) -> tuple[Robot, list[AnyConstraint]]:
-    robot, constraints = _load(document, base, package_roots, closed, mimic)
+    if type(given).__name__ == "MjModel" and hasattr(given, "nbody"):
+        source, (robot, constraints) = "a model of MuJoCo", _load_model(given, base, closed)
+    else:
+        document = opened(given)
+        source, (robot, constraints) = document.source, _load(document, base, package_roots, closed, mimic)
     for message in dict.fromkeys(robot.warnings):
-        warn(f"{document.source}: {message}", ModelWarning)
+        warn(f"{source}: {message}", ModelWarning)
     return robot, constraints
 
 
@@ -91,8 +99,7 @@ def _load(
     document: Document, base: Base, package_roots: Iterable[str | os.PathLike[str]], closed: bool, mimic: str
 ) -> tuple[Robot, list[AnyConstraint]]:
     one_of("mimic", mimic, WORDS)
-    if base not in ("fixed", "floating"):
-        raise LoadError(f"base must be 'fixed' or 'floating', not {base!r}")
+    _check_base(base)
     roots = (package_roots,) if isinstance(package_roots, str | os.PathLike) else tuple(package_roots)
     tag = root_tag(document)
     try:
@@ -108,6 +115,11 @@ def _load(
     raise document.error(f"expected <robot> (URDF) or <mujoco> (MJCF), found <{shorten(tag)}>{hint}")
 
 
+def _check_base(base: str) -> None:
+    if base not in ("fixed", "floating"):
+        raise LoadError(f"base must be 'fixed' or 'floating', not {base!r}")
+
+
 def _load_urdf(document: Document, base: Base, roots: tuple[str, ...], mimic: str) -> Robot:
     from catena.model.readers.urdf import UrdfParts
 
@@ -121,7 +133,21 @@ def _load_mjcf(
 ) -> tuple[Robot, list[AnyConstraint]]:
     from catena.model.readers.mjcf import read_mjcf
 
-    parts = read_mjcf(document, floating=base == "floating", closed=closed, roots=roots)
+    return _of_mujoco(read_mjcf(document, floating=base == "floating", closed=closed, roots=roots), base)
+
+
+def _load_model(model: Any, base: Base, closed: bool) -> tuple[Robot, list[AnyConstraint]]:
+    """The robot of a model that MuJoCo has compiled already."""
+    from catena.model.readers.mjcf import MjcfParts
+
+    _check_base(base)
+    try:
+        return _of_mujoco(MjcfParts(model, floating=base == "floating", closed=closed), base)
+    except ModelError as error:
+        raise LoadError(f"a model of MuJoCo: {error}", link=error.link, joint=error.joint) from error
+
+
+def _of_mujoco(parts: MjcfParts, base: Base) -> tuple[Robot, list[AnyConstraint]]:
     tree = assemble(
         parts.links,
         parts.joints,
@@ -131,7 +157,7 @@ def _load_mjcf(
         warnings=parts.warnings,
         strict=False,
     )
-    return Robot(tree), parts.equalities
+    return Robot(replace(tree, actuators=parts.actuators)), parts.equalities
 
 
 def load_run(path: str | os.PathLike[str]) -> Run:

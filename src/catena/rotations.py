@@ -20,7 +20,7 @@ from scipy.spatial.transform import Rotation
 from catena.arguments.arrays import as_floats
 from catena.errors import ShapeError, UnsupportedError
 from catena.model.lie import rotation_matrix
-from catena.scalars import Scalar
+from catena.slopes import Sloped, collected
 from catena.spatial import Mat3, Vec3
 from catena.spatial.quaternion import pose_exp
 from catena.trace.derivatives import gradient
@@ -201,54 +201,104 @@ def along_axes(slopes: npt.ArrayLike, jacobian: npt.ArrayLike) -> Array:
     return np.asarray(np.einsum("...ji,...j->...i", np.linalg.pinv(J), g))
 
 
-def rotation_derivatives(f: Callable[[Mat3], Scalar], rotation: npt.ArrayLike) -> Array:
+def parameter_jacobian(A: Callable[[Any], Any], q: npt.ArrayLike) -> Array:
+    """The Jacobian of a parametrisation A(q) of the caller's, ω = J q̇ (10): (..., 3, k) for q (..., k).
+
+        def tilted(q):
+            c, s = np.cos(q[0]), np.sin(q[0])
+            return np.array([[c, -s, 0], [s, c, 0], [0, 0, 1]]) @ tilt(q[1])
+
+        J = parameter_jacobian(tilted, q)
+
+    `A` takes k numbers and gives a rotation matrix (3, 3), or the matrix (4, 4) of a motion: then the result is
+    (..., 6, k), turns before shifts, (ω, v) in the body's frame (15). It is called once for each q, with numbers that
+    carry their slopes along (:mod:`catena.slopes`), so it may use arithmetic and NumPy's functions. Exact.
+    """
+    points = as_floats(q, "q")
+    if points.ndim < 1:
+        raise ShapeError("q: expected numbers along the last axis, found a single number")
+    k = points.shape[-1]
+    found = [_column_slopes(A, x) for x in points.reshape(-1, k)]
+    rows = found[0].shape[0] if found else 3
+    return np.array(found).reshape(*points.shape[:-1], rows, k)
+
+
+def _column_slopes(A: Callable[[Any], Any], q: Array) -> Array:
+    """J (3, k) or (6, k) at one q."""
+    moved = collected(A(Sloped(q, np.eye(len(q)))), len(q))
+    if moved.shape not in ((3, 3), (4, 4)):
+        raise ShapeError(f"A: expected a function that gives a matrix (3, 3) or (4, 4), found shape {moved.shape}")
+    body = np.linalg.inv(moved.value) @ np.moveaxis(moved.slope, -1, 0)
+    return np.swapaxes(vee(body), 0, 1)
+
+
+def rotation_derivatives(f: Callable[[Any], Any], rotation: npt.ArrayLike) -> Array:
     """The derivatives ∂f/∂ξ_i, i = 1 … 3, of a function of a rotation along turns about the body's axes (12): (..., 3).
 
-    They say how f changes as R (..., 3, 3) becomes R exp(ε Ẽ_i), and are exact, by tracing f.
+    They say how f changes as R (..., 3, 3) becomes R exp(ε Ẽ_i), and are exact.
 
-    `f` takes a :class:`~catena.spatial.Mat3` and must compute with its entries by arithmetic and :mod:`catena.scalars`.
+    `f` takes a :class:`~catena.spatial.Mat3` and computes with its entries by arithmetic and :mod:`catena.scalars`: it
+    is traced once for all rotations. Or it takes an array (3, 3), uses `R[i, j]` and NumPy, and gives a real or a
+    complex number, or an array of them, whose dimensions come before the last of the result: it is called for each
+    rotation, with numbers that carry their slopes along (:mod:`catena.slopes`).
     """
     R = _matrix(rotation)
     slopes = _slopes(_of_rotation, f, R.reshape(*R.shape[:-2], 9))
     return _turning(R, slopes)
 
 
-def motion_derivatives(f: Callable[[Mat3, Vec3], Scalar], rotation: npt.ArrayLike, position: npt.ArrayLike) -> Array:
+def motion_derivatives(f: Callable[[Any, Any], Any], rotation: npt.ArrayLike, position: npt.ArrayLike) -> Array:
     """The derivatives ∂f/∂ξ̃_i, i = 1 … 6, of a function of a motion (16), (17): (..., 6).
 
     First along turns about, then along shifts along the body's own axes. `f` takes a :class:`~catena.spatial.Mat3` and
-    a :class:`~catena.spatial.Vec3`, as in :func:`rotation_derivatives`.
+    a :class:`~catena.spatial.Vec3`, or arrays (3, 3) and (3,), as in :func:`rotation_derivatives`.
     """
     R, b = np.broadcast_arrays(_matrix(rotation), _last("position", position, 3)[..., None])
     b = b[..., 0]
     slopes = _slopes(_of_motion, f, np.concatenate([R.reshape(*R.shape[:-2], 9), b], axis=-1))
-    along = np.einsum("...ji,...j->...i", R, slopes[..., 9:])
+    Q = R.reshape(*R.shape[:-2], *(1,) * (slopes.ndim - R.ndim + 1), 3, 3)
+    along = np.einsum("...ji,...j->...i", Q, slopes[..., 9:])
     return np.concatenate([_turning(R, slopes[..., :9]), along], axis=-1)
 
 
-def _of_rotation(f: Callable[[Mat3], Scalar], x: list[Expr]) -> Scalar:
-    return f(Mat3(*x))
+def _of_rotation(f: Callable[..., Any], x: Any) -> Any:
+    return f(x[:9].reshape(3, 3) if isinstance(x, Sloped) else Mat3(*x))
 
 
-def _of_motion(f: Callable[[Mat3, Vec3], Scalar], x: list[Expr]) -> Scalar:
-    return f(Mat3(*x[:9]), Vec3(*x[9:]))
+def _of_motion(f: Callable[..., Any], x: Any) -> Any:
+    return f(x[:9].reshape(3, 3), x[9:]) if isinstance(x, Sloped) else f(Mat3(*x[:9]), Vec3(*x[9:]))
 
 
 @lru_cache(maxsize=64)
-def _traced(call: Callable[..., Scalar], f: Callable[..., Scalar], size: int) -> list[Operand]:
+def _traced(call: Callable[..., Any], f: Callable[..., Any], size: int) -> list[Operand] | None:
+    """The slopes of f as expressions; None if f cannot be traced, because it needs arrays or complex numbers."""
     graph = Graph()
     leaves = [graph.input("x", i) for i in range(size)]
-    found = gradient(call(f, leaves))
+    try:
+        result = call(f, leaves)
+    except Exception:  # whatever a function written for arrays says to something else
+        return None
+    if isinstance(result, complex) or not isinstance(result, Expr | int | float):
+        return None
+    found = gradient(result)
     return [found.get(leaf, 0.0) for leaf in leaves]
 
 
-def _slopes(call: Callable[..., Scalar], f: Callable[..., Scalar], x: Array) -> Array:
-    return values(_traced(call, f, x.shape[-1]), {"x": x})
+def _slopes(call: Callable[..., Any], f: Callable[..., Any], x: Array) -> Array:
+    size = x.shape[-1]
+    traced = _traced(call, f, size)
+    if traced is not None:
+        return values(traced, {"x": x})
+    found = [collected(call(f, Sloped(y, np.eye(size))), size).slope for y in x.reshape(-1, size)]
+    shape = found[0].shape if found else (size,)
+    return np.array(found).reshape(*x.shape[:-1], *shape)
 
 
 def _turning(R: Array, slopes: Array) -> Array:
     """Σ (R Ẽ_i) · ∂f/∂R for i = 1 … 3: the axial part of Rᵀ ∂f/∂R."""
-    A = np.swapaxes(R, -1, -2) @ slopes.reshape(R.shape)
+    extra = slopes.ndim - R.ndim + 1  # dimensions of what the function gives
+    Q = R.reshape(*R.shape[:-2], *(1,) * extra, 3, 3)
+    A = np.swapaxes(Q, -1, -2) @ slopes.reshape(*slopes.shape[:-1], 3, 3)
     entries = [A[..., 2, 1] - A[..., 1, 2], A[..., 0, 2] - A[..., 2, 0], A[..., 1, 0] - A[..., 0, 1]]
     return np.stack(entries, axis=-1)
 

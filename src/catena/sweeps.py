@@ -157,6 +157,7 @@ class Links(Protocol):
     """The links of a mechanism, to sweep over."""
 
     base: Any
+    tip: Any
     gravity: Motion
 
     def fields(self, names: str) -> Sequence[Field]:
@@ -283,6 +284,11 @@ class RealLinks:
             self.gravity, own = before
             for link, attributes in zip(self._links, own, strict=True):
                 vars(link).update(attributes)
+
+    @property
+    def tip(self) -> Any:
+        """The last link of a chain, for what its fields hold after all sweeps."""
+        return self._links[-1]
 
     def __len__(self) -> int:
         return len(self._links)

@@ -23,7 +23,7 @@ from catena.model.couplings import check_couplings
 from catena.model.forest import WORLD, Standing, forest
 from catena.model.joints import JOINT_TYPES
 from catena.model.lie import rotation_from
-from catena.model.mimic import couplings, whole_tree
+from catena.model.mimic import couplings, refuse_followers, whole_tree
 from catena.model.parts import JointPart, Parts
 from catena.model.sound import check_sound
 from catena.model.tree import Tree
@@ -96,6 +96,9 @@ class System(
     ) -> None:
         one_of("mimic", mimic, ("coupled", "independent"))
         found = _named("robots", robots), _named("objects", objects)
+        if mimic == "independent":
+            for _, robot in (*found[0], *found[1]):
+                refuse_followers(robot.tree, "a system with mimic='independent'")
         places = dict(placements or {})
         trees = [_standing(n, whole_tree(r.tree), places, kind == 1) for kind in (0, 1) for n, r in found[kind]]
         if places:

@@ -77,7 +77,7 @@ def _robot(parts: SystemParts, part: ModelPart, places: Places, roots: tuple[str
             name = part.where.partition(".")[2]
             return Builder(name).link("body", **part.body).build(base="floating")
         path = robots.path(part.value) if part.source == "model" else places.find(part.value)
-        return load(path, base, package_roots=roots)
+        return load(path, base, package_roots=roots, mimic="independent")  # the system couples them
     except Refused as error:
         raise LoadError(f"{parts.source}: [{part.where}]: file {part.value!r} {error}") from None
     except CatenaError as error:

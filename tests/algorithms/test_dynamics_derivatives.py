@@ -22,7 +22,20 @@ def lossy(robot: catena.Robot, seed: int) -> catena.Robot:
     return catena.Robot(replace(with_rotors(robot, seed).tree, damping=damping, friction=friction))
 
 
+def parallel_axes() -> catena.Robot:
+    """Joints about parallel axes, turned and shifted against each other, on which branches and other joints follow."""
+    rng, robot = np.random.default_rng(9), catena.Builder("parallel")
+    parents = {"a": "base", "b": "a", "c": "b", "d": "c", "e": "d", "f": "d", "g": "f"}
+    tilted = {"a": (0.3, 0.4, 0.0), "b": (0.0, 0.0, 0.7), "e": (1.1, 0.0, 0.2)}
+    for name, parent in parents.items():
+        A, position = rng.standard_normal((3, 3)), rng.standard_normal(3)
+        robot.link(name, mass=2.0, com=0.3 * rng.standard_normal(3), inertia=A @ A.T + 3 * np.eye(3))
+        robot.revolute(f"joint {name}", parent, name, position=position, rotation=tilted.get(name, (0, 0, 0)))
+    return robot.build()
+
+
 ROBOTS = {
+    "parallel axes": lambda: lossy(parallel_axes(), 4),
     "chain": lambda: lossy(catena.random_tree(21, 5, ["revolute", "universal", "spherical", "helical"], 0.0), 1),
     "tree": lambda: lossy(catena.random_tree(22, 6, MOVING, 0.5), 2),
     "floating": lambda: lossy(

@@ -6,11 +6,13 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
+from tests import mimics
 from tests.mechanisms import ALL, relative
 
 import catena
 from catena.bridges.asked import Asked
 from catena.bridges.maps import Map
+from catena.model.mimic import whole_tree
 
 QUESTIONS = ["forward_dynamics", "inverse_dynamics", "integrate"]
 SHAPES = ["unrolled", "rolled"]
@@ -143,3 +145,26 @@ def test_the_adjoint_of_a_derivative_is_the_other_one(tree: catena.Robot) -> Non
     assert reverse.adjoint((0,)) == (of.jvp((2,)), (0,))
     assert forward.point == reverse.point == 3
     assert of.jvp((0, 2)) is forward
+
+
+@pytest.mark.parametrize("question", QUESTIONS)
+def test_mimic_joints(question: str) -> None:
+    robot = mimics.random_pair(5, 6, base="floating").robot
+    assert robot.nv < catena.Robot(whole_tree(robot.tree)).nv
+    of = asked_map(robot, question)
+    x, by, h = draw(of, 1, robot), every(of), 1e-6
+    rng = np.random.default_rng(2)
+    directions = [rng.normal(size=p.shape) for p in of.inputs]
+    weights = [rng.normal(size=p.shape) for p in of.outputs]
+    changes, gradients = of.jvp(by)(*x, *directions), of.vjp(by)(*x, *weights)
+    ahead, behind = (of(*[a + s * d for a, d in zip(x, directions, strict=True)]) for s in (h, -h))
+    for change, plus, minus in zip(changes, ahead, behind, strict=True):
+        assert relative(change, (plus - minus) / (2 * h)) < 1e-6
+    scale = dot([np.abs(g) for g in gradients], [np.abs(d) for d in directions])
+    assert abs(dot(weights, changes) - dot(gradients, directions)) < 1e-12 * scale
+    again = of.jvp(by)
+    more = [*x, *directions]
+    slopes = again.jvp((0,))(*more, directions[0])
+    ahead, behind = (again(x[0] + s * directions[0], *more[1:]) for s in (h, -h))
+    for slope, plus, minus in zip(slopes, ahead, behind, strict=True):
+        assert relative(slope, (plus - minus) / (2 * h)) < 1e-5

@@ -102,7 +102,7 @@ def test_without_viser_or_pillow_the_remedy_is_said(
         (("simulate", "two_link_arm"), "catena.cli.simulate.simulate"),
         (("view", "two_link_arm"), "catena.cli.view.view"),
         (("identify", "two_link_arm", "{measured}"), "catena.cli.identify.identify"),
-        (("bench", "dynamics"), "catena.cli.bench.subprocess.call"),
+        (("bench", "chains"), "catena.cli.bench.subprocess.call"),
         (("cache", "info"), "catena.kernels.machine.cache.Cache.info"),
         (("demo",), "catena.cli.demo.moving"),
     ],
@@ -124,7 +124,7 @@ def test_ctrl_c_from_outside_ends_a_simulation(tmp_path: Path) -> None:
     """With what there is so far: the run is written before the command ends."""
     out = tmp_path / "run.npz"
     program = "from catena.cli import main; main(prog_name='catena')"
-    words = ["simulate", "two_link_arm", "--duration", "100000", "--dt", "1e-3", "--out", str(out)]
+    words = ["simulate", "two_link_arm", "--duration", "1e5", "--every", "100000", "--out", str(out)]
     command = [sys.executable, "-c", program, *words]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         time.sleep(5.0)
@@ -201,6 +201,15 @@ class TestSimulate:
         assert why in shown.stderr
 
 
+def test_names_cannot_steer_the_terminal(tmp_path: Path) -> None:
+    text = robots.path("two_link_arm").read_text().replace('name="two_link_arm"', 'name="odd&#133;[2Jname"')
+    for words in (("simulate", "-", "--duration", "0.01"), ("check", "-", "--samples", "1")):
+        shown = run(*words, stdin=text)
+        assert shown.exit_code == 0, shown.output
+        assert "\x85" not in shown.output
+        assert "name: " in shown.output
+
+
 class TestView:
     def test_pictures_films_and_runs(self, tmp_path: Path) -> None:
         images = pytest.importorskip("PIL.Image")
@@ -247,12 +256,12 @@ class TestIdentify:
 class TestBench:
     def test_a_list(self) -> None:
         told = json.loads(run("bench", "--json").stdout)
-        assert "dynamics" in told
+        assert "bench" in told
         assert "timing" not in told
-        assert "dynamics" in run("bench").output
+        assert "closed_chains" in run("bench").output
 
     def test_refusals(self, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-        assert "did you mean" in run("bench", "dynamix").stderr
+        assert "did you mean" in run("bench", "chain").stderr
         monkeypatch.setattr(bench.catena, "__file__", str(tmp_path / "a" / "b" / "c.py"))
         shown = run("bench")
         assert shown.exit_code == 2

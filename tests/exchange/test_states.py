@@ -66,6 +66,15 @@ def test_mujoco_has_the_same_dynamics() -> None:
         assert relative(returned, mine) < 1e-13
 
 
+def test_a_compiled_model_is_loaded_as_its_file_is() -> None:
+    model = mujoco.MjModel.from_xml_string(MJCF)
+    assert catena.load(model) == catena.load(MJCF)
+    model.body_mass[1] *= 2.0  # as it is now
+    assert catena.load(model).links[0].mass == 2.0 * catena.load(MJCF).links[0].mass
+    with pytest.raises(CatenaError, match="base must be"):
+        catena.load(model, base="loose")
+
+
 def test_one_state_and_what_is_left_out() -> None:
     robot = catena.load(MJCF)
     model = mujoco.MjModel.from_xml_string(MJCF)

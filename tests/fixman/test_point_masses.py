@@ -387,3 +387,33 @@ def test_refusals() -> None:
             same.log_determinant_of_hard()
     with pytest.raises(catena.SingularError, match="expected 6 soft and hard"):
         partition([], [Family(distance, [[0, 1]])], np.ones(2)).at(np.eye(2, 3)).log_determinant()
+
+
+def test_batches_of_configurations(rng) -> None:
+    """What a batch gives is what each of its configurations gives."""
+    bonds = Family(distance, [[0, 1], [1, 2], [2, 3]])
+    places = Family(lambda a: [a.x, a.y, a.z], [[0]])
+    others = Family(lambda a, b: [(b - a).x, (b - a).z], [[0, 1], [1, 2], [2, 3]])
+    system = partition([places, others], [bonds], rng.uniform(1, 2, 4))
+    x = rng.standard_normal((2, 3, 4, 3))
+    blocks, b = system.at(x), rng.standard_normal((2, 3, 9))
+    solution, soft_hard = blocks.solve(b), system.coordinates(x)
+    assert solution.x.shape == (2, 3, 9)
+    assert solution.reaction.shape == (2, 3, 3)
+    for i in np.ndindex(2, 3):
+        alone = system.at(x[i])
+        assert np.allclose(solution.x[i], alone.solve(b[i]).x, rtol=1e-11)
+        assert np.allclose(solution.reaction[i], alone.solve(b[i]).reaction, rtol=1e-11)
+        assert np.isclose(blocks.log_determinant()[i], alone.log_determinant(), rtol=1e-12)
+        assert np.isclose(blocks.log_determinant_of_hard()[i], alone.log_determinant_of_hard(), rtol=1e-12)
+        for found, expected in zip(soft_hard, system.coordinates(x[i]), strict=True):
+            assert np.array_equal(found[i], expected)
+    assert isinstance(alone.log_determinant(), float)
+    assert np.array_equal(blocks.solve(b[0, 0]).x, blocks.solve(np.broadcast_to(b[0, 0], b.shape)).x)
+    empty = system.at(np.zeros((0, 4, 3)))
+    assert empty.solve(b[0, 0]).x.shape == (0, 9)
+    assert empty.log_determinant().shape == (0,)
+    with pytest.raises(catena.ShapeError, match="b: expected 9"):
+        blocks.solve(b[0, :2])
+    with pytest.raises(catena.ShapeError, match="positions"):
+        system.at(x[..., :2])

@@ -71,7 +71,12 @@ def test_dynamics(hand: mimics.Pair, rng: np.random.Generator) -> None:
     close(robot.bias(q, v, f_ext=f), full.bias(wide, V, f_ext=f) @ G)
     p = robot.parameters()
     close(robot.forward_dynamics(q, v, tau, parameters=p), a)
-    assert p.vector.size == 10 * 4 + 3 * robot.nv + 3
+    assert p.vector.size == 10 * 4 + 5 * robot.nv + 3
+    row, moved, weight = p.vector, rng.standard_normal(p.vector.size), rng.standard_normal(robot.nv)
+    state_of = q[0], v[0], tau[0]
+    gradient = robot.forward_dynamics_vjp(*state_of, weight, by=["parameters"], parameters=row)
+    ahead, behind = (robot.forward_dynamics(*state_of, parameters=row + s * 1e-6 * moved) for s in (1, -1))
+    close(gradient @ moved, weight @ (ahead - behind) / 2e-6, 1e-6)
 
 
 def test_mass_matrix(hand: mimics.Pair, rng: np.random.Generator) -> None:
@@ -143,6 +148,21 @@ def test_derivatives(hand: mimics.Pair, rng: np.random.Generator) -> None:
     close(B[robot.nv :], 1e-3 * plain.B[robot.nv :])
 
 
+@pytest.mark.parametrize("question", ["forward_dynamics", "inverse_dynamics"])
+def test_derivatives_by_parameters(hand: mimics.Pair, question: str, rng: np.random.Generator) -> None:
+    robot, (q, v, x), h = hand.robot.with_joints(stiffness=2.0, damping=0.3), state(hand, rng), 1e-6
+    P, zero, weight = robot.parameters().vector, np.zeros(robot.nv), rng.standard_normal(robot.nv)
+    dP = rng.standard_normal(P.shape) * np.abs(P)
+    options = {"joint_losses": True, "joint_springs": True}
+    ahead, behind = (getattr(robot, question)(q, v, x, parameters=P + s * dP, **options) for s in (h, -h))
+    jvp, vjp = (getattr(robot, f"{question}_{kind}") for kind in ("jvp", "vjp"))
+    along = jvp(q, v, x, zero, zero, zero, parameters=P, dparameters=dP, **options)
+    close(along, (ahead - behind) / (2 * h), 1e-6)
+    gradient = vjp(q, v, x, weight, by="parameters", parameters=P, **options)
+    assert gradient.shape == P.shape
+    close(gradient @ dP, weight @ along, 1e-9)
+
+
 @pytest.fixture(scope="module")
 def chain() -> mimics.Pair:
     return mimics.random_pair(1, 12, joint_types="revolute", branching=0.0)
@@ -195,8 +215,32 @@ def test_steps_and_rollouts(hand: mimics.Pair, rng: np.random.Generator) -> None
     run = catena.simulate(robot, q, 0 * v, duration=0.2, dt=1e-3, integrator="rk4")
     energy = run.energy()
     assert np.ptp(energy) < 1e-8 * max(1.0, np.abs(energy).max())
+    target, gains = robot.random_configuration(rng), {"kp": 3.0, "kd": 0.5}
+    drawn = gains["kp"] * (target - q) - gains["kd"] * v
+    for control, torque in (
+        (catena.controllers.gravity_compensation(), robot.gravity_torque(q)),
+        (catena.controllers.pd(target, **gains), drawn),
+        (catena.controllers.hold(target, **gains), drawn + robot.gravity_torque(q)),
+    ):
+        run = robot.rollout(q, v, None, dt=dt, steps=1, control=control)
+        close(run.v[1], robot.step(q, v, torque, dt).v)
     with pytest.raises(catena.UnsupportedError, match="'two' mimics 'one'"):
-        robot.rollout(q, v, None, dt=dt, steps=3, control=catena.controllers.gravity_compensation())
+        robot.rollout(q, v, None, dt=dt, steps=3, control=catena.controllers.computed_torque(target, **gains))
+
+
+@pytest.mark.parametrize("integrator", ["semi_implicit", "linearly_implicit"])
+def test_what_resists_acts_on_leaders(integrator: str) -> None:
+    """Two fingers of 50 g that move together are one slider of 100 g, with friction that sticks and limits."""
+    gripper = catena.load(catena.robots.path("gripper")).with_joints(friction=0.3, damping=0.1)
+    parts = catena.Builder("slider").link("palm").link("finger", mass=0.1, inertia=(1, 1, 1))
+    slider = parts.prismatic("slide", "palm", "finger", axis="y", lower=0.0, upper=0.04, friction=0.3, damping=0.1)
+    push = np.concatenate([np.full(40, 0.2), np.full(60, 2.0), np.full(60, -1.0)])[:, None]
+    options = {"joint_losses": True, "joint_limits": catena.JointLimits(1e4, 50.0), "integrator": integrator}
+    runs = [robot.rollout([0.02], [0.0], push, 1e-3, **options) for robot in (gripper, slider.build())]
+    close(runs[0].q, runs[1].q, 1e-12)
+    close(runs[0].v, runs[1].v, 1e-12)
+    assert np.abs(runs[0].q[40] - 0.02) < 1e-6
+    assert runs[0].q.max() > 0.04
 
 
 def test_inverse_kinematics(hand: mimics.Pair, rng: np.random.Generator) -> None:

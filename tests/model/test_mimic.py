@@ -75,6 +75,26 @@ def test_robots_made_of_others(hand: catena.Robot, rng: np.random.Generator) -> 
     assert hand.with_parameters(hand.parameters()) == hand
 
 
+def builder(**details: object) -> catena.Builder:
+    parts = catena.Builder("fingers").link("a", mass=1.0, inertia=(1, 1, 1)).link("b", mass=2.0, inertia=(1, 1, 1))
+    return parts.prismatic("one", "base", "a", axis="y").prismatic("two", "base", "b", axis="-y", **details)
+
+
+def test_built_in_code() -> None:
+    built = builder(mimic=("one", 2.0, 0.1)).build()
+    assert (built.nq, built.tree.mimic["two"]) == (1, ("one", 2.0, 0.1))
+    np.testing.assert_allclose(built.mass_matrix([0.3]).dense(), [[1.0 + 4 * 2.0]])
+    assert builder(mimic="one").build().nv == 1
+    assert builder(mimic=None).build().nv == 2
+    with pytest.raises(catena.ModelError, match=r"joint 'two' mimics another: .*'oen'; did you mean 'one'"):
+        builder(mimic="oen").build()
+    for odd in (("one", "x"), (3, 1.0), ("one", 1.0, 0.0, 0.0), 3, ("one", float("nan"))):
+        with pytest.raises(catena.ModelError, match="joint 'two': mimic: expected"):
+            builder(mimic=odd)
+    with pytest.raises(catena.ModelError, match="circle"):
+        builder(mimic="two").build()
+
+
 def test_what_cannot_be_eliminated() -> None:
     tree = catena.random_tree(0, 4, joint_types="revolute").tree
     one, two, three, four = tree.joint_names
@@ -93,6 +113,25 @@ def test_a_group_without_mass_is_named() -> None:
         hand = catena.load(text)
     with pytest.raises(catena.SingularError, match="singular"):
         hand.forward_dynamics(np.zeros(2), np.zeros(2), np.zeros(2))
+
+
+def with_rule(multiplier: str, offset: str) -> str:
+    return mimics.HAND.replace('multiplier="-2" offset="0.5"', f'multiplier="{multiplier}" offset="{offset}"')
+
+
+@pytest.mark.parametrize(("multiplier", "offset"), [("1e200", "0"), ("-1e308", "1"), ("nan", "0"), ("1", "inf")])
+def test_rules_beyond_numbers_are_refused(multiplier: str, offset: str) -> None:
+    with pytest.raises(catena.LoadError, match="'two'"):
+        catena.load(with_rule(multiplier, offset))
+
+
+@pytest.mark.parametrize(("multiplier", "offset"), [("1e100", "0"), ("1e-320", "0"), ("0", "1e100")])
+@pytest.mark.filterwarnings("ignore::catena.ModelWarning")
+def test_extreme_rules_are_taken(multiplier: str, offset: str) -> None:
+    hand = catena.load(with_rule(multiplier, offset))
+    assert hand.nv == 2
+    assert np.isfinite(hand.damping).all()
+    assert (hand.lower <= hand.upper).all()
 
 
 def test_limits_that_exclude_each_other() -> None:

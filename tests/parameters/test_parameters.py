@@ -95,6 +95,28 @@ def test_every_method_takes_parameters(method: str) -> None:
     assert relative(robot.forward_dynamics(q, v, u, method=method, parameters=sets), expected) < 1e-12
 
 
+@pytest.mark.parametrize("kernel", ["unrolled", "rolled"])
+def test_matrices_of_derivatives_take_parameters(kernel: str) -> None:
+    robot = catena.random_tree(4, 3, ["revolute", "spherical"], 0.4)
+    sets, (q, v, u) = sets_for(robot), state(robot)
+    f_ext = np.random.default_rng(4).standard_normal((SAMPLES, robot.tree.n, 6))
+    other = robot.with_parameters(sets[1])
+    for name in ("forward_dynamics_derivatives", "inverse_dynamics_derivatives"):
+        options: dict[str, Any] = {"joint_losses": True, "kernel": kernel}
+        found = getattr(robot, name)(q, v, u, f_ext, parameters=sets, **options)
+        expected = getattr(other, name)(q[1], v[1], u[1], f_ext[1], **options)
+        assert all(relative(x[1], y) < 1e-11 for x, y in zip(found, expected, strict=True))
+    pairs = [
+        (
+            robot.bias_derivatives(q, v, f_ext, parameters=sets, kernel=kernel),
+            other.bias_derivatives(q[1], v[1], f_ext[1]),
+        ),
+        (robot.linearize(q, v, u, dt=0.01, parameters=sets, kernel=kernel), other.linearize(q[1], v[1], u[1], dt=0.01)),
+    ]
+    for found, expected in pairs:
+        assert all(relative(x[1], y) < 1e-11 for x, y in zip(found, expected, strict=True))
+
+
 def test_fixman_takes_none() -> None:
     robot = catena.random_tree(1, 3, ["revolute"])
     q, v, u = state(robot)

@@ -25,7 +25,8 @@ def test_derivatives_are_those_of_differences(case: str, rng: np.random.Generato
         system = closed_model("four_bar")
         q = system.close([-1.0, 0.3, -1.2])
     else:
-        system, q = looped(1, 5, ["Universal", "Distance"])
+        system, q = looped(1, 4, ["Distance", "PointOnPlane"])
+        assert system.redundancy(q).rank == system.closures.rows  # elsewhere the rank jumps off the constraints
     v, tau = rng.standard_normal((2, system.nv))
     expected = differences(system, q, v, tau)
     assert relative(np.hstack(system.forward_dynamics_derivatives(q, v, tau)), expected) < 1e-6

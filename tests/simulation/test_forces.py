@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -218,3 +219,42 @@ def test_in_single_precision_friction_sticks_too() -> None:
     )
     assert run.q.dtype == np.float32
     assert abs(run.q[-1, 0] - 0.5) < 1e-6
+
+
+def test_steps_that_are_too_long_for_a_spring_are_warned_of() -> None:
+    """A wheel on a spring swings with √(k / I); semi-implicit steps are stable below 2 / √(k / I)."""
+    robot = wheel(friction=0.0, stiffness=1e4)
+    limit = 2 / np.sqrt(1e4 / INERTIA)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert np.abs(robot.rollout([0.1], [0.0], None, 0.98 * limit, steps=300).q).max() < 2
+        robot.rollout([0.1], [0.0], None, 1.02 * limit, steps=300, integrator="linearly_implicit")
+    with pytest.warns(catena.StepWarning, match=f"{limit:.2g} s"):
+        assert np.abs(robot.rollout([0.1], [0.0], None, 1.02 * limit, steps=300).q).max() > 2
+    stiff = catena.controllers.pd([0.0], kp=0.0, kd=1000.0)
+    with pytest.warns(catena.StepWarning, match="damper"):
+        robot.rollout([0.1], [0.0], None, 1e-3 * 1.1, steps=1, control=stiff)
+
+
+def test_wrenches_are_functions_of_time_and_state() -> None:
+    robot = catena.load(catena.robots.path("two_link_arm"))
+    frame = next(iter(robot.frames), robot.links[-1].name)
+    q, v = np.array([[0.3, -0.4], [0.1, 0.2]]), np.array([[0.0, 1.0], [0.5, 0.0]])
+
+    def push(t: Any, q: Any, v: Any) -> Any:
+        return {frame: np.stack([0 * t, 0 * t, 0.1 * np.sin(20 * t), 3.0 - v[..., 0], 0 * t, np.cos(9 * t)], axis=-1)}
+
+    def called(t: float, q: Any, v: Any) -> Any:
+        zero = np.zeros(len(q)) + 0 * float(t)
+        return {frame: np.stack([zero, zero, zero + 0.1 * np.sin(20 * t), 3 - v[:, 0], zero, zero + np.cos(9 * t)], -1)}
+
+    run = robot.rollout(q, v, None, 1e-3, steps=30, f_ext=push)
+    again = robot.rollout(q, v, None, 1e-3, steps=30, f_ext=called)
+    assert run.how == "f_ext: compiled"
+    assert "called from Python" in again.how
+    assert np.allclose(run.q, again.q, rtol=1e-12, atol=1e-13)
+    for i in range(3):  # as single steps with what acts at their start
+        q, v = robot.step(q, v, np.zeros(2), 1e-3, called(1e-3 * i, q, v))
+        assert np.allclose(run.v[:, i + 1], v, rtol=1e-12, atol=1e-13)
+    with pytest.raises(catena.CatenaError, match="nowhere"):
+        robot.rollout(q, v, None, 1e-3, steps=1, f_ext=lambda t: {"nowhere": np.zeros(6)})

@@ -160,3 +160,49 @@ def test_any_question_of_any_joint(name: str, what: str) -> None:
     value = found.function("q", "qdot")(q, v)
     assert relative(value.reshape(expected.shape), expected) < 1e-11
     assert max((len(f"{name} = {x}") for name, x in found.definitions.items()), default=0) < 300
+
+
+@pytest.mark.skipif(shutil.which("gcc") is None, reason="needs gcc")
+@pytest.mark.parametrize("what", ["forward_dynamics", "udu"])
+def test_casadi_loads_c(what: str, tmp_path: Path) -> None:
+    """As an external function of CasADi's, or at least through the same entries."""
+    robot = planar_arm(3)
+    q, v, tau = state(robot)
+    found = symbolic(robot, what)
+    (tmp_path / "code.c").write_text(found.code("c", interface="casadi"))
+    command = "gcc -O1 -Wall -Wextra -Werror -shared -fPIC -o code.so code.c -lm"
+    subprocess.run(command.split(), cwd=tmp_path, check=True)
+    inputs = [q] if what == "udu" else [q, v, tau]
+    expected = [np.array(x, dtype=float) for x in run(found.code("python"), what, *inputs)] if what == "udu" else None
+    expected = expected or [robot.forward_dynamics(q, v, tau)[:, None]]
+    library = ctypes.CDLL(str(tmp_path / "code.so"))
+    assert [getattr(library, f"{what}_n_{side}")() for side in ("in", "out")] == [len(inputs), len(expected)]
+    results = [np.empty(x.shape, order="F") for x in expected]
+    pointers = [(ctypes.c_void_p * len(arrays))(*[a.ctypes.data for a in arrays]) for arrays in (inputs, results)]
+    assert getattr(library, what)(*pointers, None, None, 0) == 0
+    for result, number in zip(results, expected, strict=True):
+        assert relative(result, number) < 1e-13
+
+
+def test_casadi_itself(tmp_path: Path) -> None:
+    casadi = pytest.importorskip("casadi")
+    if shutil.which("gcc") is None:
+        pytest.skip("needs gcc")
+    robot = planar_arm(3)
+    q, v, tau = state(robot)
+    (tmp_path / "code.c").write_text(symbolic(robot, "forward_dynamics").code("c", interface="casadi"))
+    command = "gcc -O1 -shared -fPIC -o code.so code.c -lm"
+    subprocess.run(command.split(), cwd=tmp_path, check=True)
+    function = casadi.external("forward_dynamics", str(tmp_path / "code.so"), {"enable_fd": True})
+    assert function.name_in() == ["q", "qdot", "tau"]
+    assert relative(np.ravel(function(q, v, tau).full()), robot.forward_dynamics(q, v, tau)) < 1e-13
+    x = casadi.MX.sym("x", 3)
+    slope = casadi.Function("slope", [x], [casadi.jacobian(function(q, v, x), x)])(tau)
+    assert np.allclose(slope.full(), robot.mass_matrix(q).inv(), rtol=1e-5)
+
+
+def test_interfaces_that_there_are_not() -> None:
+    found = symbolic(planar_arm(1), "forward_dynamics")
+    for language, interface in (("python", "casadi"), ("c", "matlab")):
+        with pytest.raises(catena.UnsupportedError, match="interface"):
+            found.code(language, interface=interface)

@@ -60,4 +60,4 @@ FEED_FORWARD = Law(
     {"kp": "v", "kd": "v", "target": "q", "speed": "v", "ahead": "v"},
     each=("target", "speed", "ahead"),
 )
-COMPUTED_TORQUE = Law("computed_torque", computed_torque, _GAINS)
+COMPUTED_TORQUE = Law("computed_torque", computed_torque, _GAINS, followed=False)

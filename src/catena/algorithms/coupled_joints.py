@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 from catena.algorithms.newton_euler import at_rest
 from catena.algorithms.steps import filtered, free_joint
 from catena.scalars import Scalar, log
-from catena.spatial import Axes, Columns, Dofs, Force, Motion
+from catena.spatial import Axes, Columns, Dofs, Force, Motion, SmallSymmetric
 from catena.sweeps import Field
 
 Group = int
@@ -126,39 +126,31 @@ def solved(links: Any, phi: Field, H: Field, z: Field, T: Field) -> tuple[Field,
     for k in links.base_to_tip():
         P[k], C[k] = k.M.articulated, {}
     for k in links.tip_to_base():
-        inertia, force, carried = P[k], z[k], C[k]
+        P_plus, z_plus, carried = P[k], z[k], C[k]
         for g in groups.at.get(k.index, ()):
-            inertia, force, carried = groups.free(g, inertia, force, carried)
+            P_plus, z_plus, carried = groups.free(g, P_plus, z_plus, carried)
         if k.leader.index in groups.members:
-            force, carried = _joined(groups, k, inertia, force, carried, H[k], T[k])
+            carried = _joined(groups, k, P_plus, z_plus, carried, H[k], T[k])
             if k.index in groups.above:
-                inertia, force, carried = groups.free(groups.above[k.index], inertia, force, carried)
+                P_plus, z_plus, carried = groups.free(groups.above[k.index], P_plus, z_plus, carried)
         else:
-            D, G, inertia_plus = free_joint(inertia, H[k], k.armature)
-            eps, force = filtered(force, T[k], H[k], G)
-            nu, along = D.inv @ eps, {g: H[k] @ c for g, c in carried.items()}
-            usual[k] = nu, G, {g: D.inv @ c for g, c in along.items()}
-            for g, c in along.items():
-                groups.r[g] = groups.r[g] - c.dot(nu)
-                for h, y in usual[k][2].items():
-                    if g <= h:
-                        groups.add(g, h, -c.dot(y))
-            inertia, carried = inertia_plus, {g: c - G @ along[g] for g, c in carried.items()}
+            D, G, P_plus = free_joint(P_plus, H[k], k.armature)
+            eps, z_plus = filtered(z_plus, T[k], H[k], G)
+            nu = D.inv @ eps
+            carried, shares = _passed(groups, carried, H[k], D, G, nu)
+            usual[k] = nu, G, shares
             pivots += D.inv.pivots
-        P[k.parent] += phi[k].congruence(inertia)
-        z[k.parent] += phi[k] @ force
-        passed = {g: phi[k] @ c for g, c in carried.items()}
-        C[k.parent] = {**C[k.parent], **{g: C[k.parent][g] + c if g in C[k.parent] else c for g, c in passed.items()}}
+        P[k.parent] += phi[k].congruence(P_plus)
+        z[k.parent] += phi[k] @ z_plus
+        C[k.parent] = _added(C[k.parent], {g: phi[k] @ c for g, c in carried.items()})
     for g in groups.at.get(-1, ()):  # members have nothing in common but the base, which does not move
         groups.eliminate(g, Force.zero(), [h for h in C[links.base] if h not in groups.freed])
     _smooth(links, groups, phi, H, usual, vdot, lam)
     return vdot, [*pivots, *[step.pivot for step in groups.freed.values()]]
 
 
-def _joined(
-    groups: Groups, k: Any, P: Any, z: Force, C: dict[Group, Force], H: Axes, T: Dofs
-) -> tuple[Force, dict[Group, Force]]:
-    """A joint of a group: what it adds to the group's equation, and to what the parent feels of it."""
+def _joined(groups: Groups, k: Any, P: Any, z: Force, C: dict[Group, Force], H: Axes, T: Dofs) -> dict[Group, Force]:
+    """A joint of a group: what it adds to the group's equation, and C beyond it."""
     g, s = k.leader.index, k.ratio
     (U,) = (P @ H.T).columns
     along = {h: (H @ c)[0] for h, c in C.items()}
@@ -168,7 +160,25 @@ def _joined(
         if h != g:
             groups.add(g, h, s * x)
     groups.r[g] = groups.r.get(g, 0) + s * (T - H @ z)[0]
-    return z, {**C, g: C[g] + U * s if g in C else U * s}
+    return _added(C, {g: U * s})
+
+
+def _passed(
+    groups: Groups, C: dict[Group, Force], H: Axes, D: SmallSymmetric, G: Columns, nu: Dofs
+) -> tuple[dict[Group, Force], dict[Group, Dofs]]:
+    """A joint that is freed while groups are carried past it: C beyond it, and how it gives way to each of them."""
+    along = {g: H @ c for g, c in C.items()}
+    shares = {g: D.inv @ x for g, x in along.items()}
+    for g, x in along.items():
+        groups.r[g] = groups.r[g] - x.dot(nu)
+        for h, share in shares.items():
+            if g <= h:
+                groups.add(g, h, -x.dot(share))
+    return {g: c - G @ along[g] for g, c in C.items()}, shares
+
+
+def _added(C: dict[Group, Force], more: dict[Group, Force]) -> dict[Group, Force]:
+    return {**C, **{g: C[g] + c if g in C else c for g, c in more.items()}}
 
 
 def _smooth(links: Any, groups: Groups, phi: Field, H: Field, usual: Field, vdot: Field, lam: Field) -> None:

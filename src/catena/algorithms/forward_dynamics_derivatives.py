@@ -18,6 +18,7 @@ from collections.abc import Container, Sequence
 from functools import partial
 from typing import Any
 
+from catena.algorithms.aligned import AlignedLinks
 from catena.algorithms.changes import Change, State, accelerated, changes_at, moving
 from catena.algorithms.composite_body import mass_matrix
 from catena.algorithms.forward_dynamics import FD3
@@ -44,6 +45,7 @@ def accelerations_and_derivatives(
     links: Any, q: Field, v: Field, tau: Field, f_ext: Field | None, losses: bool
 ) -> tuple[Field, tuple[Matrix, Matrix, Matrix]]:
     """The accelerations, and their derivatives by q, v and tau."""
+    links = AlignedLinks(links, q)
     inertia = _Inverse(mass_matrix(links, q))
     vdot = _spread(links, inertia.times(_driving(links, q, v, tau, f_ext, losses)))
     state = accelerated(links, moving(links, q, v, None, f_ext), vdot)

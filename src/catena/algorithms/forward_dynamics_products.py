@@ -100,7 +100,7 @@ def _product(
 ) -> Function:
     """A derivative of forward dynamics, `combined` of M⁻¹ and of the same derivative of inverse dynamics."""
     forward, inverse = _dynamics(acting, coordinates, "parameters" in by)
-    described = derivative(replace(FD3, name=forward.name, inputs=forward.inputs), by)
+    described = derivative(replace(forward, outputs=FD3.outputs), by)
     others = [name for name in by if name != "tau"]
     torques = derivative(inverse, others)
 

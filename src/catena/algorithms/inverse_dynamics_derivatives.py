@@ -22,6 +22,7 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
+from catena.algorithms.aligned import AlignedLinks
 from catena.algorithms.changes import Change, State, changes_at, changes_by, doubled_turning, moved_axes, moving, unit
 from catena.algorithms.composite_body import MASS_MATRIX
 from catena.functions.function import Function
@@ -37,12 +38,14 @@ def inverse_dynamics_derivatives(
     links: Any, q: Field, v: Field, vdot: Field, f_ext: Field | None = None, *, losses: bool = False
 ) -> tuple[Matrix, Matrix, Matrix]:
     """The derivatives of the torques by q (in the tangent space), by v and by vdot, which is M: nv rows each."""
+    links = AlignedLinks(links, q)
     state = moving(links, q, v, vdot, f_ext)
     return derivatives_at(links, state, changes_at(links, state), losses)
 
 
 def bias_derivatives(links: Any, q: Field, v: Field, f_ext: Field | None = None) -> tuple[Matrix, Matrix]:
     """The derivatives of the bias torques by q (in the tangent space) and by v."""
+    links = AlignedLinks(links, q)
     state = moving(links, q, v, None, f_ext)
     dq, dv, _ = derivatives_at(links, state, changes_at(links, state))
     return dq, dv

@@ -123,7 +123,7 @@ def gather(
     `last` is 1 at the last link of the piece and 0 elsewhere. With speeds v and the angular velocity w of the base, z
     and β are those of the moving piece.
     """
-    P, T, P_base, z_base, T_base, Phi, beta = links.fields("P T P_base z_base T_base Phi beta")
+    P, T, P_base, z_base, T_base, Phi, beta, beta_all = links.fields("P T P_base z_base T_base Phi beta beta_all")
     phi, H, zeta, z = _moving(links, q, v, w, f_ext)
     m = len(ports)
     sizes = [(P_base, m * (m + 1) // 2), (z_base, m), (T_base, m * m), (Phi, m * (m + 1) // 2), (beta, m)]
@@ -148,14 +148,20 @@ def gather(
         nu_tip = [D.inv @ e for e in eps_tip]
         Phi[k.parent] += Phi[k] + Numbers([eps_tip[i].dot(nu_tip[j]) for i in range(m) for j in range(i + 1)])
         beta[k.parent] += beta[k] + Numbers([e.dot(nu) for e in eps_tip])
-        if v is not None:
-            moved = (*zeta[k].wdot, *zeta[k].a)
-            beta[k.parent] += Numbers([moved[i] * last[k] for i in ports])
         columns = [(P_in @ Motion.of(_unit(i))).components for i in ports]  # never read on the way: the base's count
         P_base[k.parent] += Numbers([columns[j][ports[i]] for i in range(m) for j in range(i + 1)])
         z_base[k.parent] += Numbers([z_in.components[i] for i in ports])
         T_base[k.parent] += Numbers([column.components[i] for i in ports for column in T_in.columns])
-    return P_base, z_base, T_base, Phi, beta
+    beta_all[links.base] = beta[links.base] + _moved(zeta, links, ports, v)
+    return P_base, z_base, T_base, Phi, beta_all
+
+
+def _moved(zeta: Field, links: Links, ports: Sequence[int], v: Field | None) -> Numbers:
+    """How the tip of a piece accelerates because it moves."""
+    if v is None:
+        return Numbers([0] * len(ports))
+    tip = zeta[links.tip]
+    return Numbers([(*tip.wdot, *tip.a)[i] for i in ports])
 
 
 def couple(
@@ -240,15 +246,16 @@ def finish(
     v: Field | None = None,
     w: list[Scalar] | None = None,
     f_ext: Field | None = None,
-) -> Field:
+) -> tuple[Field, Field]:
     """Joint accelerations of a piece, now that its base accelerates with alpha and its tip is pulled by t.
+
+    Also how its tip then accelerates, of which :func:`couple` knew by other sums, with other rounding.
 
     `first` and `last` are 1 at the first and the last link of the piece and 0 elsewhere. With speeds v and the angular
     velocity w of the base, those of the moving piece.
     """
-    x: Field
-    P, G, nu, lam, x = links.fields("P G nu lam x")
-    phi, H, _, z = _moving(links, q, v, w, f_ext)
+    P, G, nu, lam, x, tip = links.fields("P G nu lam x tip")
+    phi, H, zeta, z = _moving(links, q, v, w, f_ext)
     start, pull = [[y[ports.index(i)] if i in ports else 0 for i in range(6)] for y in (alpha, t)]
     lam[links.base] = Motion.zero()
     for k in links.base_to_tip():
@@ -262,7 +269,9 @@ def finish(
     for k in links.base_to_tip():
         lam_in = phi[k].T @ (_at(ports, lam[k.parent]) + Motion.of(start) * first[k])
         x[k], lam[k] = smoothed(lam_in, nu[k], H[k], G[k])  # (4.22), (5.10)
-    return x
+    last_lam = lam[links.tip].components
+    tip[links.base] = Numbers([last_lam[i] for i in ports]) + _moved(zeta, links, ports, v)
+    return x, tip
 
 
 def _driving(k: Any, b: Field, H: Field, v: Field | None) -> Dofs:
@@ -312,7 +321,7 @@ def finishing(ports: tuple[int, ...]) -> Function:
     """The last of them."""
     ends = {"first": "link", "last": "link", "alpha": f"robot:{len(ports)}", "t": f"robot:{len(ports)}"}
     inputs = {"q": "q", "b": "v", **ends, **_MOVING}
-    return _function(f"finish/{_name(ports)}", partial(finish, ports), inputs, {"x": "v"})
+    return _function(f"finish/{_name(ports)}", partial(finish, ports), inputs, {"x": "v", "tip": f"robot:{len(ports)}"})
 
 
 def _name(ports: tuple[int, ...]) -> str:

@@ -21,9 +21,11 @@ from catena.sweeps import Field, Links
 class Law:
     """What depends on time and state: `algorithm(links, t, q, v, ...)`, then its `inputs`, by name with their kinds.
 
-    A controller gives a field of torques. A cost also gets the torques, after v, and gives a scalar. `name` tells laws
-    apart. Of one that asks for all coordinates at a time (`whole`), no loops over links can be made. Inputs in `each`
-    have a row for every step. `resistance` is what of a controller a step takes at its end.
+    A controller gives a field of torques. A law of actuators also gets controls, after v, and gives torques. One of
+    wrenches gives a field of those. A cost also gets the torques, after v, and gives a scalar. `name` tells laws apart.
+    Of one that asks for all coordinates at a time (`whole`), no loops over links can be made. `resistance` is what of a
+    controller a step takes at its end. `followed` says whether it serves joints that mimic others, which have gains of
+    zero. Inputs in `each` have a row for every step.
     """
 
     name: str
@@ -32,9 +34,17 @@ class Law:
     whole: bool = False
     each: tuple[str, ...] = ()
     resistance: Resistance | None = None
+    followed: bool = True
 
 
-def turn(step: Function, control: Law | None = None, cost: Law | None = None, watched: bool = False) -> Repeated:
+def turn(
+    step: Function,
+    control: Law | None = None,
+    cost: Law | None = None,
+    watched: bool = False,
+    drive: Law | None = None,
+    wrench: Law | None = None,
+) -> Repeated:
     """A step as the turn of a rollout.
 
     What the step remembers is given once, after the last turn. Besides the inputs of the step there are "count", the
@@ -42,8 +52,9 @@ def turn(step: Function, control: Law | None = None, cost: Law | None = None, wa
     sum so far of cost times dt; and with `watched` "bound", the largest speed that is allowed, and "over", how often a
     speed was above it so far. What the laws take has their own names.
     """
-    laws = [law for law in (control, cost) if law is not None]
-    inputs = {name: kind for name, kind in step.inputs.items() if control is None or name != "tau"}
+    laws = [law for law in (control, cost, drive, wrench) if law is not None]
+    found = {"tau": control is not None, "f_ext": wrench is not None}
+    inputs = {name: kind for name, kind in step.inputs.items() if not found.get(name)}
     sums = {"count": bool(laws), "cost": cost is not None, "over": watched}
     carried = {name: "robot" for name, needed in sums.items() if needed}
     inputs.update(carried, **{name: kind for law in laws for name, kind in law.inputs.items()})
@@ -57,6 +68,8 @@ def turn(step: Function, control: Law | None = None, cost: Law | None = None, wa
             return law.algorithm(links, at["count"] * dt, q, v, *more, *[at[name] for name in law.inputs])
 
         at["tau"] = at["tau"] if control is None else asked(control)
+        at["tau"] = at["tau"] if drive is None else asked(drive, at["tau"])
+        at["f_ext"] = at.get("f_ext") if wrench is None else asked(wrench)
         results = [*step.algorithm(links, *[at.get(name) for name in step.inputs])]
         if laws:
             results.append(_at_base(links, at["count"] + 1))

@@ -13,13 +13,11 @@ import catena
 from catena.cli._files import AS_JSON
 from catena.errors import UnknownNameError, UnsupportedError
 
-HELPERS = ("peers", "timing", "loglog")
-
 
 def folder() -> Path:
     """Where the benchmarks are: beside `src` in a clone. Raises UnsupportedError, which says how to get them."""
     found = Path(catena.__file__).parents[2] / "benchmarks"
-    if not (found / "dynamics.py").is_file():
+    if not (found / "bench.py").is_file():
         raise UnsupportedError(
             "bench: the benchmarks are not part of the installed package; clone the repository, and in it: "
             "pip install -e '.[bench]', then catena bench"
@@ -30,7 +28,7 @@ def folder() -> Path:
 @click.command(
     short_help="Run the benchmarks, side by side with other engines.",
     context_settings={"ignore_unknown_options": True},
-    epilog="Example: catena bench dynamics",
+    epilog="Example: catena bench bench",
 )
 @click.argument("name", required=False)
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
@@ -41,7 +39,8 @@ def command(name: str | None, arguments: tuple[str, ...], as_json: bool) -> None
     Timings are ratios to other engines in the same run: close other programs first.
     """
     place = folder()
-    found = {path.stem: _title(path) for path in sorted(place.glob("*.py")) if path.stem not in HELPERS}
+    texts = {path.stem: path.read_text(encoding="utf-8") for path in sorted(place.glob("*.py"))}
+    found = {stem: _title(text) for stem, text in texts.items() if "__main__" in text}
     if name is None:
         if as_json:
             click.echo(json.dumps(found, indent=2))
@@ -54,6 +53,6 @@ def command(name: str | None, arguments: tuple[str, ...], as_json: bool) -> None
     sys.exit(subprocess.call([sys.executable, str(place / f"{name}.py"), *arguments], cwd=place.parent))
 
 
-def _title(path: Path) -> str:
+def _title(text: str) -> str:
     """The first line of the docstring."""
-    return path.read_text(encoding="utf-8").split('"""')[1].splitlines()[0].strip()
+    return text.split('"""')[1].splitlines()[0].strip()

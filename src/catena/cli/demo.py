@@ -130,7 +130,7 @@ def _swaying(two: System, q: Array, held: Array, pushed: list[int], drive: list[
         away = two.difference(q, start)
         tau = held.copy()
         tau[drive] += 6.0 * away[drive] - 1.5 * v[drive]
-        tau[pushed] += 4.0 * np.sin(2 * np.pi * step * STEP / 2.0)
+        tau[pushed] += np.array([5.0, -5.0]) * np.sin(2 * np.pi * step * STEP / 2.0)
         v = v + STEP * two.forward_dynamics(q, v, tau, gains=gains).a
         q = two.integrate(q, STEP * v)
         if (step + 1) % KEPT == 0:

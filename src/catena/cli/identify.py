@@ -10,6 +10,7 @@ from typing import Any
 import click
 import numpy as np
 
+from catena.cli import printable
 from catena.cli._files import AS_JSON, BASE, MODEL, PACKAGES, check_folder, read_robot
 from catena.errors import CatenaError, LoadError
 from catena.identification.fit import identify
@@ -47,7 +48,8 @@ def command(file: str, data: str, base: Base, roots: tuple[str, ...], out: str |
         ]
         click.echo(json.dumps({"residuals_before": rms[0], "residuals_after": rms[1], "base": told}, indent=2))
     else:
-        click.echo(found.report())
+        for line in found.report().splitlines():
+            click.echo(printable(line))
         if out is not None:
             click.echo(f"written    {out}")
 

@@ -9,6 +9,7 @@ from typing import Any
 import click
 import numpy as np
 
+from catena.cli import printable
 from catena.cli._files import AS_JSON, BASE, MODEL, PACKAGES, check_folder, numbers, read_robot
 from catena.errors import DivergenceWarning
 from catena.load import Base
@@ -31,6 +32,7 @@ CONTROLS = ("free", "pd", "hold", "gravity")
 @PACKAGES
 @click.option("--duration", type=float, default=3.0, show_default=True, help="Seconds.")
 @click.option("--dt", type=float, default=1e-3, show_default=True, help="Length of a step, s.")
+@click.option("--every", type=int, default=1, show_default=True, help="Keep a state every so many steps.")
 @click.option("--q", "start", metavar="NUMBERS", help="Start from here; from a random state if left out.")
 @click.option("--v", "speed", metavar="NUMBERS", help="With these speeds; at rest if left out.")
 @click.option("--seed", type=int, default=0, show_default=True, help="For the random state.")
@@ -84,7 +86,8 @@ def _run(robot: Robot, given: dict[str, Any]) -> Run:
         "hold": lambda: controllers.hold(target, *_gains(robot, target, given)),
         "gravity": controllers.gravity_compensation,
     }[given["control"]]()
-    options = {"control": control, "integrator": given["integrator"], "joint_losses": given["losses"]}
+    options = {name: given[name] for name in ("integrator", "every")}
+    options |= {"control": control, "joint_losses": given["losses"]}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DivergenceWarning)  # the summary says so
         return simulate(robot, q, np.zeros(robot.nv) if v is None else v, given["duration"], given["dt"], **options)
@@ -117,9 +120,11 @@ def _finite(value: Any) -> float | None:
 
 
 def _tell(robot: Robot, found: dict[str, Any], files: list[str]) -> None:
-    click.echo(f"{robot.name}: {found['duration']:g} s in {found['rows'] - 1:,} steps ({found['integrator']})")
+    click.echo(
+        f"{printable(robot.name)}: {found['duration']:g} s in {found['rows'] - 1:,} steps ({found['integrator']})"
+    )
     if found["how"]:
-        click.echo(f"control    {found['how']}")
+        click.echo(f"control    {printable(found['how'])}")
     first, last = found["energy_first"], found["energy_last"]
     if first is not None and last is not None:
         click.echo(f"energy     {first:.6g} J at the start, {last:.6g} J at the end")

@@ -7,6 +7,7 @@ from typing import Any
 import click
 import numpy as np
 
+from catena.cli import printable
 from catena.cli._files import BASE, MODEL, PACKAGES, check_folder, numbers, read_robot
 from catena.drawing.page import PORT, view
 from catena.drawing.pictures import film, render
@@ -60,7 +61,7 @@ def command(
         click.echo(f"written    {path}")
     if not outputs:
         page = view(robot, q, run=run, port=given["port"], **marks)
-        click.echo(f"{robot.name} is at {page.url} (Ctrl-C ends it)")
+        click.echo(f"{printable(robot.name)} is at {page.url} (Ctrl-C ends it)")
         page.wait()
 
 

@@ -185,7 +185,7 @@ def samples_of(robot: Any, q: Array) -> Array:
 
 def _gif(images: Any, pictures: Iterator[Array], path: Any, rate: float) -> None:
     """All pictures with the colours of the first, so that nothing flickers."""
-    first = images.fromarray(next(pictures)).quantize(colors=128)
+    first = images.fromarray(next(pictures)).quantize(256, images.Quantize.FASTOCTREE)  # keeps small patches
     rest = [images.fromarray(picture).quantize(palette=first, dither=images.Dither.NONE) for picture in pictures]
     pause = round(1000 / rate)
     _written(path, lambda: first.save(path, save_all=True, append_images=rest, duration=pause, loop=0, optimize=True))

@@ -134,6 +134,7 @@ def _planes(corners: Array) -> Array:
     p, z = corners[..., :2], corners[..., 2]
     u, w = p[:, 1] - p[:, 0], p[:, 2] - p[:, 0]
     area = _cross(u, w)
+    area = np.where(area == 0, 1.0, area)  # by rounding, of slivers
     du, dw = (z[:, 1] - z[:, 0]) / area, (z[:, 2] - z[:, 0]) / area
     a, b = du * w[:, 1] - dw * u[:, 1], dw * u[:, 0] - du * w[:, 0]
     return np.stack([a, b, z[:, 0] - a * p[:, 0, 0] - b * p[:, 0, 1]], -1)

@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy.sparse import csr_matrix
 
 from catena.errors import ShapeError
 from catena.scalars import Scalar
@@ -42,22 +41,32 @@ class Family:
             raise ShapeError(f"points: expected a row of numbers for each coordinate, found shape {numbers.shape}")
         return numbers
 
-    def evaluate(self, x: Array) -> Array:
-        """The coordinates at positions x (n, d), in rows as they are in `points`."""
-        m, k = self.numbers.shape
-        outputs, _ = traced(self.function, k, x.shape[1])
-        return values(outputs, {"x": x[self.numbers].reshape(m, k * x.shape[1])}).ravel()
+    def _local(self, x: Array) -> Array:
+        """The positions of the points of each coordinate, (..., m, k d)."""
+        (m, k), d = self.numbers.shape, x.shape[-1]
+        return np.asarray(x[..., self.numbers, :].reshape(*x.shape[:-2], m, k * d))
 
-    def slopes(self, x: Array) -> csr_matrix:
-        """∂(coordinates)/∂x: a sparse matrix with d columns for each point."""
-        (n, d), numbers = x.shape, self.numbers
+    def evaluate(self, x: Array) -> Array:
+        """The coordinates at positions x (..., n, d), in the order of `points`: (..., coordinates)."""
+        outputs, _ = traced(self.function, self.numbers.shape[1], x.shape[-1])
+        return np.asarray(values(outputs, {"x": self._local(x)}).reshape(*x.shape[:-2], self.count(x.shape[-1])))
+
+    def count(self, d: int) -> int:
+        """How many coordinates they are, of points in d dimensions."""
+        return len(traced(self.function, self.numbers.shape[1], d)[0]) * len(self.numbers)
+
+    def slopes(self, x: Array) -> tuple[Array, Array, Array]:
+        """∂(coordinates)/∂x at positions x (samples, n, d): entries (samples, e), their rows and columns (e,).
+
+        There are d columns for each point.
+        """
+        d, numbers = x.shape[-1], self.numbers
         outputs, entries = traced(self.function, numbers.shape[1], d)
-        number, where = len(outputs), list(entries)
-        slopes = values(list(entries.values()), {"x": x[numbers].reshape(len(numbers), numbers.shape[1] * d)})
-        rows = np.arange(len(numbers))[:, None] * number + np.array([i for i, _ in where], dtype=np.int64)
+        where = list(entries)
+        slopes = values(list(entries.values()), {"x": self._local(x)})
+        rows = np.arange(len(numbers))[:, None] * len(outputs) + np.array([i for i, _ in where], dtype=np.int64)
         columns = np.stack([d * numbers[:, j // d] + j % d for _, j in where], axis=1)
-        shape = (number * len(numbers), n * d)
-        return csr_matrix((slopes.ravel(), (rows.ravel(), columns.ravel())), shape=shape)
+        return slopes.reshape(len(x), rows.size), rows.ravel(), columns.ravel()
 
 
 @lru_cache(maxsize=64)

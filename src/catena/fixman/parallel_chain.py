@@ -9,6 +9,7 @@ import numpy.typing as npt
 from catena.arguments.arrays import as_floats
 from catena.errors import ShapeError
 from catena.functions.pieces import Chain
+from catena.model.mimic import refuse_followers
 
 if TYPE_CHECKING:
     from catena.robot import Robot
@@ -27,6 +28,7 @@ def solve_in_pieces(robot: Robot, q: npt.ArrayLike, b: npt.ArrayLike, pieces: in
     given, it is chosen by the length of the chain, and is 1 for chains too short to gain by more. Returns x (nv,).
     Cost: O(n) operations, of which O(n / pieces) are one after the other.
     """
+    refuse_followers(robot.tree, "solve_in_pieces")
     chain = Chain.of(robot._compiled)
     configuration, right = as_floats(q, "q"), as_floats(b, "b")
     if configuration.shape != (robot.nq,) or right.shape != (robot.nv,):

@@ -12,14 +12,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from scipy.sparse import csr_matrix, diags
+from scipy.sparse import csr_matrix, diags, vstack
 
 from catena.arguments.arrays import as_floats
 from catena.errors import ShapeError, SingularError
 from catena.fixman.families import Coordinate, Family
 from catena.fixman.hard_coordinates import CartesianPotential, HardCoordinates
 from catena.fixman.rounding import rounding
-from catena.fixman.sparse_solve import Factored, log_abs_determinant
+from catena.fixman.sparse_solve import Factored, log_abs_determinants
 
 Array = npt.NDArray[Any]
 
@@ -39,12 +39,31 @@ class Partition:
         self.soft, self.hard, self.masses, self.dimension = tuple(soft), tuple(hard), masses, dimension
 
     def at(self, positions: npt.ArrayLike) -> Blocks:
-        """The blocks of H at positions (n, dimension)."""
-        x = as_floats(positions, "positions")
-        if x.shape != (len(self.masses), self.dimension):
-            raise ShapeError(f"positions: expected shape {(len(self.masses), self.dimension)}, found {x.shape}")
-        soft, hard = (_stacked([family.slopes(x) for family in side], x.size) for side in (self.soft, self.hard))
-        return Blocks(soft, hard, self.masses, self.dimension)
+        """The blocks of H at positions (..., n, dimension), of one configuration or a batch of them."""
+        x = self._positions(positions)
+        samples = x.reshape(int(np.prod(x.shape[:-2])), *x.shape[-2:])
+        sides = self.soft, self.hard
+        counts = [sum(family.count(self.dimension) for family in side) for side in sides]
+        soft, hard = (self._slopes(side, samples) for side in sides)
+        return Blocks(soft, hard, self.masses, self.dimension, (counts[0], counts[1]), x.shape[:-2])
+
+    def _positions(self, positions: npt.ArrayLike) -> Array:
+        x, n, d = as_floats(positions, "positions"), len(self.masses), self.dimension
+        if x.shape[-2:] != (n, d):
+            raise ShapeError(f"positions: expected shape (..., {n}, {d}), found {x.shape}")
+        return x
+
+    def _slopes(self, families: Sequence[Family], x: Array) -> csr_matrix:
+        """The slopes of coordinates by positions x (samples, n, d), those of one sample after the other's."""
+        counts = [family.count(self.dimension) for family in families]
+        total, width, samples = sum(counts), len(self.masses) * self.dimension, np.arange(len(x))[:, None]
+        parts = []
+        for family, start in zip(families, np.cumsum([0, *counts]), strict=False):
+            data, rows, columns = family.slopes(x)
+            parts.append((data, start + rows + total * samples, columns + width * samples))
+        joined = [np.concatenate([np.zeros(0), *[part[i].ravel() for part in parts]]) for i in range(3)]
+        rows, columns = (index.astype(np.int64) for index in joined[1:])
+        return csr_matrix((joined[0], (rows, columns)), shape=(total * len(x), width * len(x)))
 
     @cached_property
     def hard_coordinates(self) -> HardCoordinates:
@@ -62,24 +81,36 @@ class Partition:
         not finite. cond(Hᵇᵇ) grows as n⁴ where bonds and angles of a long chain are hard: there
         :func:`catena.fixman_potential` of the robot keeps its digits. O(n) for chains, branched or not.
         """
-        x = as_floats(positions, "positions")
-        if x.shape[-2:] != (len(self.masses), self.dimension):
-            raise ShapeError(f"positions: expected shape (..., {len(self.masses)}, {self.dimension}), found {x.shape}")
+        x = self._positions(positions)
         return self.hard_coordinates.potential(x, as_floats(kT, "kT"))
 
     def coordinates(self, positions: npt.ArrayLike) -> tuple[Array, Array]:
-        """The soft and the hard coordinates at positions (n, dimension)."""
-        x = as_floats(positions, "positions")
+        """The soft and the hard coordinates at positions (..., n, dimension): (..., soft) and (..., hard)."""
+        x = self._positions(positions)
+        none = np.empty((*x.shape[:-2], 0))
         soft, hard = ([family.evaluate(x) for family in side] for side in (self.soft, self.hard))
-        return np.concatenate([*soft, np.empty(0)]), np.concatenate([*hard, np.empty(0)])
+        return np.concatenate([none, *soft], axis=-1), np.concatenate([none, *hard], axis=-1)
 
 
 class Blocks:
-    """H = [Hᵃᵃ Hᵃᵇ; Hᵇᵃ Hᵇᵇ] at one configuration (6), sparse, and what Fixman's theorem makes of it."""
+    """H = [Hᵃᵃ Hᵃᵇ; Hᵇᵃ Hᵇᵇ] (6), sparse, and what Fixman's theorem makes of it.
 
-    def __init__(self, soft: csr_matrix, hard: csr_matrix, masses: Array, dimension: int) -> None:
-        self.soft, self.hard, self._masses = soft, hard, masses
-        self._weights = diags(np.repeat(1 / masses, dimension))
+    Of a batch of configurations, of shape `batch`, the blocks stand one after the other on the diagonals of the
+    matrices, and so do the slopes `soft` and `hard`. `counts` are the numbers of soft and hard coordinates.
+    """
+
+    def __init__(
+        self,
+        soft: csr_matrix,
+        hard: csr_matrix,
+        masses: Array,
+        dimension: int,
+        counts: tuple[int, int],
+        batch: tuple[int, ...] = (),
+    ) -> None:
+        self.soft, self.hard, self._masses, self.counts, self.batch = soft, hard, masses, counts, batch
+        self._samples = int(np.prod(batch))
+        self._weights = diags(np.tile(np.repeat(1 / masses, dimension), self._samples))
         self._dimension = dimension
 
     @cached_property
@@ -102,38 +133,48 @@ class Blocks:
         return Factored(self.bb)
 
     def solve(self, b: npt.ArrayLike) -> Solution:
-        """(Gᵃᵃ)⁻¹ b for b of shape (soft,), by the pipeline (13), with one step of refinement that tells the error."""
-        b = as_floats(b, "b")
-        if b.shape != (self.soft.shape[0],):
-            raise ShapeError(f"b: expected {self.soft.shape[0]} numbers, one for each soft coordinate, found {b.shape}")
-        c, d = self.aa @ b, self.ab.T @ b
+        """(Gᵃᵃ)⁻¹ b for b (..., soft), by the pipeline (13), with one step of refinement that tells the error.
+
+        The error is the largest of the batch.
+        """
+        given, (soft, hard) = as_floats(b, "b"), self.counts
+        if given.shape != (*self.batch, soft)[max(0, len(self.batch) + 1 - given.ndim) :]:
+            raise ShapeError(f"b: expected {soft} numbers, one for each soft coordinate, found {given.shape}")
+        right = np.broadcast_to(given, (*self.batch, soft)).ravel()
+        c, d = self.aa @ right, self.ab.T @ right
         e = self._factored.solve(d)
         better = self._factored.solve(d - self.bb @ e)
         f, change = self.ab @ e, self.ab @ better
         x = c - f - change
         size = _largest(x)
         error = max(2 * _largest(change), rounding(float) * max(_largest(c), _largest(f))) / size if size else 0.0
-        return Solution(x, -(e + better), error)
+        return Solution(x.reshape(*self.batch, soft), -(e + better).reshape(*self.batch, hard), error)
 
-    def log_determinant(self) -> float:
-        """log det Gᵃᵃ = log det G + log det Hᵇᵇ, Fixman's theorem (8)."""
+    def log_determinant(self) -> Any:
+        """log det Gᵃᵃ (...) = log det G + log det Hᵇᵇ, Fixman's theorem (8)."""
         return self.log_determinant_of_all() + self.log_determinant_of_hard()
 
-    def log_determinant_of_hard(self) -> float:
-        """log det Hᵇᵇ: times ½ kT, Fixman's potential, which undoes what rigid constraints do to probabilities."""
-        return self._factored.log_determinant()
+    def log_determinant_of_hard(self) -> Any:
+        """log det Hᵇᵇ (...): times ½ kT, Fixman's potential, which undoes what rigid bonds do to probabilities."""
+        return self._each(self._factored.log_determinants(self._samples))
 
-    def log_determinant_of_all(self) -> float:
+    def _each(self, found: Array) -> Any:
+        """One number for each configuration; of a single one, a float."""
+        return found.reshape(self.batch) if self.batch else float(found[0])
+
+    def log_determinant_of_all(self) -> Any:
         """log det G of the unconstrained system, 3 Σ log m − 2 log |det ∂q/∂x|; needs a full set of coordinates."""
-        moving = np.flatnonzero(np.repeat(np.isfinite(self._masses), self._dimension))
-        rows = _stacked([self.soft, self.hard], self.soft.shape[1])[:, moving]
-        if rows.shape[0] != rows.shape[1]:
+        finite = self._masses[np.isfinite(self._masses)]
+        if sum(self.counts) != len(finite) * self._dimension:
             raise SingularError(
                 f"the determinant needs as many coordinates as there are directions to move in: expected "
-                f"{rows.shape[1]} soft and hard ones together, found {rows.shape[0]}"
+                f"{len(finite) * self._dimension} soft and hard ones together, found {sum(self.counts)}"
             )
-        finite = self._masses[np.isfinite(self._masses)]
-        return self._dimension * float(np.sum(np.log(finite))) - 2 * log_abs_determinant(rows)
+        moving = np.flatnonzero(np.tile(np.repeat(np.isfinite(self._masses), self._dimension), self._samples))
+        rows = csr_matrix(vstack([self.soft, self.hard]))[:, moving]
+        return self._dimension * float(np.sum(np.log(finite))) - 2 * self._each(
+            log_abs_determinants(rows, self._samples)
+        )
 
 
 def partition(
@@ -164,9 +205,3 @@ def partition(
 
 def _largest(x: Array) -> float:
     return float(np.max(np.abs(x), initial=0.0))
-
-
-def _stacked(parts: Sequence[csr_matrix], columns: int) -> csr_matrix:
-    from scipy.sparse import vstack
-
-    return csr_matrix(vstack([*parts, csr_matrix((0, columns))]))

@@ -137,11 +137,7 @@ class RigidBlocks:
         """log det M (...) by Fixman's theorem: Σ log det M(i) + 2 Σ log |det K(i)| + log det Hᵇᵇ."""
         samples = self._geometry.samples
         bodies = np.linalg.slogdet(self._geometry.M)[1] + 2 * self._log_det_K
-        size = self.bb.shape[0] // max(samples, 1)
-        hard = [
-            Factored(csr_matrix(self.bb[i * size : (i + 1) * size, i * size : (i + 1) * size])).log_determinant()
-            for i in range(samples)
-        ]
+        hard = self._factored.log_determinants(samples)
         return np.asarray(bodies.reshape(samples, -1).sum(axis=1) + hard).reshape(self.batch)
 
     def picture(self) -> str:

@@ -6,9 +6,10 @@ over all constraints of a kind at once.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from functools import partial
 from itertools import accumulate
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -17,10 +18,10 @@ from catena.algorithms.closed_chains import NOTHING
 from catena.algorithms.closures import Closed, Coupled
 from catena.algorithms.forward_dynamics import FD3
 from catena.algorithms.innovations import FACTOR, INVERSE_ROOT, SOLVE
-from catena.algorithms.kinematics import WRENCH_TORQUES
 from catena.functions.frame_recipes import Carried
 from catena.functions.grasp_recipe import Grasps
 from catena.functions.recipes import Ask, columns, parts
+from catena.functions.sparse_recipe import ManyLoops, SparseContact
 from catena.model.constraints import Constraint, Distance
 from catena.model.tree import Frame
 from catena.spatial import Force, Mat3, Motion, Transform, Turn, Vec3
@@ -34,15 +35,8 @@ INDEPENDENT = 1e-7
 Pair = tuple[Constraint, tuple[Frame, Frame]]
 """A constraint and the frames on its two sides."""
 
-SparseContact = Callable[[Array, Array, Array], Callable[[Array], Array]]
-"""For a configuration (nq,), the links on both sides of each direction (k, 2) and its wrenches on them (k, 2, 6): what
-solves (Ω + ρ) λ = r for vectors r (k,), with a small ρ."""
-
 MANY = 48
 """With more directions than this, and no arms on one object, contact systems are solved by sparse elimination."""
-
-ROUNDS, SETTLED = 12, 1e-13
-"""So often the sparse solution is improved, until so little of the rates that it is made of is left."""
 
 Terms = tuple[dict[int, tuple[float, ...]], float]
 """The polynomials of a coupling, by the number of the joint, and its offset."""
@@ -182,44 +176,13 @@ class ClosureRecipes:
         return ask.tree.once(("grasps", self), found)
 
     def _sparsely(self, ask: Ask, q: Array, free: Array, wanted: Array) -> tuple[Array, Array, Array]:
-        """The contact system by sparse elimination, sample by sample, linear in loops that are small.
-
-        (Ω + ρ) λ = r is solved again and again for what is left of r: with ρ above zero this works for redundant
-        constraints too, and λ comes from the range of Ω, so that it is the one of least norm.
-        """
-        a, lam, settled = np.array(free), np.zeros_like(wanted), np.zeros((*wanted.shape[:-1], 1))
+        """The contact system by sparse elimination, sample by sample."""
         links = np.zeros((self.size, 2), dtype=int)
         for kind in self.kinds:
             links[kind.rows] = np.array([frame.link for frame in self.frames])[kind.ends][:, None, :]
-        every = np.ones(self.size, dtype=bool)
-        wrenches = np.stack(self._on_links(ask, q, every), axis=-2)
-        for sample in np.ndindex(wanted.shape[:-1]):
-            if np.isfinite(wrenches[sample]).all():
-                a[sample], lam[sample], settled[sample] = self._settled(
-                    ask, q[sample], free[sample], wanted[sample], links, wrenches[sample]
-                )
-            else:
-                a[sample], lam[sample], settled[sample] = np.nan, np.nan, 1.0
-        return a, lam, settled
-
-    def _settled(
-        self, ask: Ask, q: Array, a: Array, wanted: Array, links: Array, wrenches: Array
-    ) -> tuple[Array, Array, float]:
-        """One sample: accelerations, multipliers, and 1 if these meet the constraints, otherwise 0."""
-        solve, factors = self._sparse(q, links, wrenches), ask(FACTOR, q)  # type: ignore[misc]
-        lam, moved = np.zeros(self.size), self.rates(ask, q, a)
-        size = np.abs(wanted).max() + np.abs(moved).max()
-        for _ in range(ROUNDS):
-            r = wanted - moved
-            if np.abs(r).max() <= SETTLED * size:
-                return a, lam, 1.0
-            more = solve(r)
-            f = np.zeros((ask.tree.n + 1, 6))  # the last stands for the base
-            for side in (0, 1):
-                np.add.at(f, links[:, side], wrenches[:, side] * more[:, None])
-            lam, a = lam + more, a + ask(SOLVE, q, *factors, ask(WRENCH_TORQUES, q, f[:-1]))
-            moved = self.rates(ask, q, a)
-        return a, lam, float(np.abs(wanted - moved).max() <= 1e3 * SETTLED * size)
+        wrenches = np.stack(self._on_links(ask, q, np.ones(self.size, dtype=bool)), axis=-2)
+        loops = ManyLoops(ask, cast("SparseContact", self._sparse), partial(self.rates, ask), links)
+        return loops.solved(q, free, wanted, wrenches)
 
     def _on_links(self, ask: Ask, q: Array, first: Array) -> tuple[Array, Array]:
         """The wrenches of unit multipliers on the links of both sides, (..., k, 6): the arm's, and the object's."""

@@ -22,10 +22,11 @@ from catena.algorithms.closed_chains import Closure
 from catena.algorithms.closures import Closed, Coupled, Held
 from catena.algorithms.forward_dynamics import FD3
 from catena.algorithms.innovations import FACTOR, INVERSE_ROOT, SOLVE
-from catena.functions.closure_recipes import INDEPENDENT, ClosureRecipes, Pair, SparseContact, Terms
+from catena.functions.closure_recipes import INDEPENDENT, ClosureRecipes, Pair, Terms
 from catena.functions.frames import place_of, transform_of
 from catena.functions.function import Function, by_recipe
 from catena.functions.recipes import Ask
+from catena.functions.sparse_recipe import SparseContact
 from catena.model.constraints import AnyConstraint, Coupling
 from catena.model.merge import compose
 from catena.model.tree import Frame

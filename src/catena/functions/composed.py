@@ -31,8 +31,12 @@ class Loops:
         self.tree, self.dtype, self._find = tree, dtype, find
 
     def __call__(self, function: Function, *arrays: Any) -> Any:
-        """What the function makes of the arrays: the result, or a tuple of results."""
-        present = tuple(name for name in list(function.inputs)[: len(arrays)] if name in function.optional)
+        """What the function makes of the arrays: the result, or a tuple of results.
+
+        These are for all inputs that it must have and, if there are more, for the first of the optional ones.
+        """
+        optional = [name for name in function.inputs if name in function.optional]
+        present = tuple(optional[: len(arrays) - len(function.inputs) + len(optional)])
         return self._find(function, present)(*arrays)
 
 

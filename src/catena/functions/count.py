@@ -44,8 +44,10 @@ def count(robot: Robot, function: str | Function = "forward_dynamics", *, fused:
     return count_fused(expressions) if fused else count_operations(expressions)
 
 
-def general_chain(n: int, seed: int = 0) -> Tree:
+def general_chain(n: int, seed: int = 0, *, upright: bool = False) -> Tree:
     """A revolute chain of n links whose DH parameters, inertias and gravity have no zero and no special value.
+
+    If it stands `upright`, gravity acts along its first axis, which is the z axis of the base.
 
     Links get lighter towards the tip: none is light beside what it carries, so inertias are regrouped throughout.
     """
@@ -54,17 +56,17 @@ def general_chain(n: int, seed: int = 0) -> Tree:
     roots = rng.normal(size=(n, 3, 3))
     return from_dh(
         a=rng.uniform(0.3, 0.7, n),
-        alpha=rng.uniform(0.4, 1.2, n),
+        alpha=rng.uniform(0.4, 1.2, n) * np.where(upright, np.arange(n) > 0, 1),
         d=rng.uniform(0.3, 0.7, n),
         convention="modified",
         masses=scale * rng.uniform(1.0, 2.0, n),
         coms=rng.uniform(0.1, 0.3, (n, 3)),
         inertias=scale[:, None, None] * (0.1 * roots @ np.swapaxes(roots, 1, 2) + np.eye(3)),
-        gravity=(1.7, 2.3, -9.4),
+        gravity=(0, 0, -9.4) if upright else (1.7, 2.3, -9.4),
     )
 
 
-def count_general(function: Function, n: int, seed: int = 0) -> Count:
+def count_general(function: Function, n: int, seed: int = 0, *, upright: bool = False) -> Count:
     """The operations for a general revolute DH chain of n links.
 
     The chain's constants are leaves, so nothing is saved by the luck of numbers: only zeros and ones that the choice of
@@ -77,7 +79,7 @@ def count_general(function: Function, n: int, seed: int = 0) -> Count:
             return x
         return graph.input(CONSTANT, next(fresh))
 
-    tree = general_chain(n, seed)
+    tree = general_chain(n, seed, upright=upright)
     values = {name: [graph.input(name, i) for i in range(tree.nv)] for name in function.given(())}
     outputs = evaluate(tree, function, values, leaf)
     return count_operations([x for output in outputs.values() for x in output.ravel()])

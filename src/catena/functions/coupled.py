@@ -35,18 +35,18 @@ def by_whole_tree(found: Followers, function: Function, present: tuple[str, ...]
 
     def recipe(ask: Ask, *arrays: Array) -> Any:
         pairs = zip(inputs.items(), arrays, strict=True)
-        results = kernel(*[widened_array(found, kind(k), array, name) for (name, k), array in pairs])
+        results = kernel(*[widened_array(found, kind(k), array, function.role(name)) for (name, k), array in pairs])
         results = results if isinstance(results, tuple) else (results,)
         given = zip(function.outputs.items(), results, strict=True)
-        back = tuple(_narrowed(found, name, k, np.asarray(x)) for (name, k), x in given)
+        back = tuple(_narrowed(found, function.role(name), k, np.asarray(x)) for (name, k), x in given)
         return back if len(back) > 1 else back[0]
 
     return recipe
 
 
-def _narrowed(found: Followers, name: str, kind_name: str, array: Array) -> Array:
+def _narrowed(found: Followers, role: str, kind_name: str, array: Array) -> Array:
     if not is_dense(kind_name):
-        return narrowed_array(found, kind(kind_name), array, name)
+        return narrowed_array(found, kind(kind_name), array, role)
     words = kind_name.partition(":")[2].split(",")
     leading = array.ndim - len(words)
     return narrowed_matrix(found, "dense:" + ",".join([*["1"] * leading, *words]), array)

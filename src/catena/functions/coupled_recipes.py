@@ -22,7 +22,7 @@ from catena.algorithms.forward_dynamics import FD2, FD3
 from catena.algorithms.forward_dynamics_derivatives import FORWARD_DYNAMICS_DERIVATIVES
 from catena.algorithms.inverse_dynamics_derivatives import INVERSE_DYNAMICS_DERIVATIVES
 from catena.algorithms.inverse_matrix import INVERSE_MASS_MATRIX as USUAL_INVERSE
-from catena.algorithms.joint_losses import with_joint_losses
+from catena.algorithms.joint_losses import with_acting
 from catena.algorithms.kinematics import LINK_ACCELERATIONS, PLACEMENTS
 from catena.algorithms.operational_space import MOBILITY
 from catena.algorithms.wrench_derivatives import (
@@ -125,13 +125,13 @@ def _inverse(ask: Ask, q: Array) -> Array:
 
 
 INVERSE_MASS_MATRIX = _composed(USUAL_INVERSE, _inverse)
-_LOSING = with_joint_losses(FORWARD_DYNAMICS)
+_ACTING = [(losses, springs) for losses in (False, True) for springs in (False, True)]
 
 
 def _derivatives(ask: Ask, *state: Array, losses: bool) -> tuple[Array, Array, Array]:
     """−M⁻¹ times the derivatives of inverse dynamics at the accelerations found."""
     q, v, tau, *f_ext = state
-    a = ask(_LOSING if losses else FORWARD_DYNAMICS, q, v, tau, *f_ext)
+    a = ask(with_acting(FORWARD_DYNAMICS, losses, springs=False), q, v, tau, *f_ext)
     dq, dv, _ = ask(INVERSE_DYNAMICS_DERIVATIVES[losses], q, v, a, *f_ext)
     inverse = _inverse(ask, q)
     return -inverse @ dq, -inverse @ dv, inverse
@@ -168,8 +168,7 @@ DERIVATIVES = [_composed(FORWARD_DYNAMICS_DERIVATIVES[x], partial(_derivatives, 
 _LINKS = replace(FD2, name="forward_link_dynamics")
 
 SUBSTITUTES = {
-    FD3.name: FORWARD_DYNAMICS,
-    with_joint_losses(FD3).name: _LOSING,
+    **{with_acting(FD3, *acting).name: with_acting(FORWARD_DYNAMICS, *acting) for acting in _ACTING},
     determinant.LOG_DETERMINANT.name: LOG_DETERMINANT,
     USUAL_INVERSE.name: INVERSE_MASS_MATRIX,
     FORWARD_DYNAMICS_DERIVATIVES[False].name: DERIVATIVES[False],

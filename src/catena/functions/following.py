@@ -8,7 +8,7 @@ it, and what comes back as motions or configurations is that of the leaders. The
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -20,29 +20,52 @@ from catena.scalars import Scalar
 
 Array = npt.NDArray[Any]
 
-LEADING_INPUTS = frozenset(
-    ("tau", "dtau", "b", "wa", "wq", "wv", "armature", "damping", "friction", "stiffness", "rest")
-)
-"""Inputs that leaders have and followers have nothing of: torques, weights of what leaders do, numbers of joints."""
+_RESISTING = ("bristles", "gained", "lower", "upper", "limit_stiffness", "limit_damping")
+_OF_JOINTS = ("armature", "damping", "friction", "stiffness", "rest")
 
-LEADING_OUTPUTS = frozenset(("q", "a", "v", "x", "rate", "dtau"))
-"""Outputs of which leaders have all: configurations, motions, and how these depend on torques."""
+LEADING_INPUTS = frozenset(("tau", "b", "kp", "kd", *_OF_JOINTS, *_RESISTING))
+"""Inputs that leaders have and followers have nothing of: torques, gains, numbers of joints, what resists them."""
+
+MOVING_INPUTS = frozenset(("q", "q0", "q1", "goal", "target", "v", "a", "x", "dv", "q_rate", "dv_rate"))
+"""Inputs that followers share with their leaders: configurations and motions."""
+
+CONFIGURATIONS = frozenset(("q", "q0", "q1", "goal", "target"))
+"""Those that have offsets."""
+
+LEADING_OUTPUTS = frozenset(("q", "a", "v", "x", "rate", "bristles", "gained"))
+"""Outputs of which leaders have all: configurations, motions, and what resistance remembers."""
+
+FELT_OUTPUTS = frozenset(("tau", "y", "gradient", "axes"))
+"""Outputs of followers that their leaders feel: torques, gradients, columns of Jacobians."""
 
 
-MOVING_INPUTS = frozenset(
-    ["q", "q0", "q1", "goal", "v", "a", "x", "dq", "dv", "da", "ddv", "q_rate", "dv_rate", "wtau"]
-)
-"""Inputs that followers share with their leaders: configurations, motions, and weights of torques."""
+def leads(role: str) -> bool | None:
+    """Whether leaders alone have an input, or followers have their part of it; None if nobody knows.
 
-FELT_OUTPUTS = frozenset(["tau", "y", "gradient", "axes", "dq", "dv", "da", "ddv"])
-"""Outputs of followers that their leaders feel: torques, columns of Jacobians, and gradients by what moves."""
+    A direction, "dq", is as its input is. A weight is as results depend on it: as what leads if the result does.
+    """
+    if role in LEADING_INPUTS or role in MOVING_INPUTS:
+        return role in LEADING_INPUTS
+    if role[:1] == "d":
+        return leads(role[1:])
+    return is_led(role[1:]) if role[:1] == "w" else None
+
+
+def is_led(role: str) -> bool | None:
+    """Whether leaders have all of an output, or feel that of followers too; None if nobody knows.
+
+    A gradient, "dq", is felt if followers move with the input; by torques, leaders have all of it.
+    """
+    if role in LEADING_OUTPUTS or role in FELT_OUTPUTS:
+        return role in LEADING_OUTPUTS
+    return leads(role[1:]) if role[:1] == "d" else None
 
 
 def understood(function: Function) -> bool:
     """Whether it is known of every array of coordinates or speeds what followers have to do with it."""
-    inputs = [name for name, of in function.inputs.items() if kind(of).per in ("q", "v")]
+    inputs = [function.role(name) for name, of in function.inputs.items() if kind(of).per in ("q", "v")]
     outputs = [name for name, of in function.outputs.items() if not is_dense(of) and kind(of).per in ("q", "v")]
-    return {*inputs} <= LEADING_INPUTS | MOVING_INPUTS and {*outputs} <= LEADING_OUTPUTS | FELT_OUTPUTS
+    return None not in [*map(leads, inputs), *[is_led(function.role(name)) for name in outputs]]
 
 
 def _map(found: Followers, per: str) -> tuple[list[int], list[float], list[int]]:
@@ -51,27 +74,27 @@ def _map(found: Followers, per: str) -> tuple[list[int], list[float], list[int]]
     return source, ratio, own
 
 
-def widened(found: Followers, k: Kind, numbers: Sequence[Scalar], name: str) -> list[Scalar]:
+def widened(found: Followers, k: Kind, numbers: Sequence[Scalar], role: str) -> list[Scalar]:
     """An array of coordinates or speeds, `width` numbers each, for the whole tree."""
     source, ratio, own = _map(found, k.per)
     w = k.width
-    if name in LEADING_INPUTS:
+    if leads(role):
         wide: list[Scalar] = [0.0] * (w * len(source))
         for place, i in enumerate(own):
             wide[w * i : w * i + w] = numbers[w * place : w * place + w]
         return wide
     rows = [[_times(s, x) for x in numbers[w * i : w * i + w]] for i, s in zip(source, ratio, strict=True)]
-    if k.per == "q" and not name.startswith("d"):  # a direction has no offset
+    if k.per == "q" and role in CONFIGURATIONS:
         offsets = found.q_offset.tolist()
         rows = [[x + o if o else x for x in row] for row, o in zip(rows, offsets, strict=True)]
     return [x for row in rows for x in row]
 
 
-def narrowed(found: Followers, k: Kind, numbers: Sequence[Scalar], name: str) -> list[Scalar]:
+def narrowed(found: Followers, k: Kind, numbers: Sequence[Scalar], role: str) -> list[Scalar]:
     """An array of the whole tree's coordinates or speeds, `width` numbers each, for those of the robot."""
     source, ratio, own = _map(found, k.per)
     w = k.width
-    if name in LEADING_OUTPUTS:
+    if is_led(role):
         return [x for i in own for x in numbers[w * i : w * i + w]]
     sums: list[list[Scalar]] = [list(numbers[w * i : w * i + w]) for i in own]
     for i in sorted(set(range(len(source))) - set(own)):
@@ -99,46 +122,51 @@ def narrowed_along(found: Followers, array: Array, axis: int, per: str = "v") ->
     return np.moveaxis(sums, 0, axis)
 
 
-def widened_array(found: Followers, k: Kind, array: Array, name: str) -> Array:
+def widened_array(found: Followers, k: Kind, array: Array, role: str) -> Array:
     """The same as :func:`widened` for arrays with leading dimensions."""
     if k.pieces:
-        return _widened_pieces(found, k, array)
+        sizes = found.whole.n, len(found.q_own), len(found.v_own)
+        return _piecewise(k, array, sizes, lambda piece, x, name: widened_array(found, piece, x, name))
     if k.per not in ("q", "v"):
         return array
     axis = -1 - len(k.shape)
     moved = np.moveaxis(array, axis, -1)
     source, ratio, own = _map(found, k.per)
-    if name in LEADING_INPUTS:
+    if leads(role):
         wide = np.zeros((*moved.shape[:-1], len(source)), moved.dtype)
         wide[..., own] = moved
     else:
         wide = moved[..., source] * np.asarray(ratio, moved.dtype)
-        if k.per == "q" and not name.startswith("d"):
+        if k.per == "q" and role in CONFIGURATIONS:
             wide = wide + found.q_offset.astype(moved.dtype)
     return np.moveaxis(wide, -1, axis)
 
 
-def _widened_pieces(found: Followers, k: Kind, array: Array) -> Array:
-    """A row of several arrays, each made wider by itself."""
-    sizes = found.whole.n, len(found.q_own), len(found.v_own)
-    shapes = {name: piece.full_shape(*sizes) for name, piece in k.pieces.items()}
-    ends = list(itertools.accumulate(int(np.prod(shape)) for shape in shapes.values()))
-    parts = np.split(array, ends[:-1], axis=-1)
-    wide = []
-    for (name, piece), part in zip(k.pieces.items(), parts, strict=True):
-        given = part.reshape(*array.shape[:-1], *shapes[name])
-        wide.append(widened_array(found, piece, given, name).reshape(*array.shape[:-1], -1))
-    return np.concatenate(wide, axis=-1)
-
-
-def narrowed_array(found: Followers, k: Kind, array: Array, name: str) -> Array:
-    """The same as :func:`narrowed` for arrays with leading dimensions."""
+def narrowed_array(found: Followers, k: Kind, array: Array, role: str) -> Array:
+    """The same as :func:`narrowed` for arrays with leading dimensions; pieces are gradients by these."""
+    if k.pieces:
+        sizes = found.whole.n, found.whole.nq, found.whole.nv
+        return _piecewise(k, array, sizes, lambda piece, x, name: narrowed_array(found, piece, x, f"d{name}"))
     if k.per not in ("q", "v"):
         return array
     axis = array.ndim - 1 - len(k.shape)
-    if name in LEADING_OUTPUTS:
+    if is_led(role):
         return np.take(array, _map(found, k.per)[2], axis=axis)
     return narrowed_along(found, array, axis, k.per)
+
+
+def _piecewise(
+    k: Kind, array: Array, sizes: tuple[int, int, int], change: Callable[[Kind, Array, str], Array]
+) -> Array:
+    """A row of several arrays, of a mechanism of these sizes (links, nq, nv), each changed by itself."""
+    shapes = {name: piece.full_shape(*sizes) for name, piece in k.pieces.items()}
+    ends = list(itertools.accumulate(int(np.prod(shape)) for shape in shapes.values()))
+    parts = np.split(array, ends[:-1], axis=-1)
+    changed = []
+    for (name, piece), part in zip(k.pieces.items(), parts, strict=True):
+        given = part.reshape(*array.shape[:-1], *shapes[name])
+        changed.append(change(piece, given, name).reshape(*array.shape[:-1], -1))
+    return np.concatenate(changed, axis=-1)
 
 
 def _times(ratio: float, x: Scalar) -> Scalar:

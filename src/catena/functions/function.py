@@ -150,7 +150,8 @@ class Function:
     numbers in float64 whatever its own results are in.
     `steepness` is set where straight-line code grows with the cube of the length of a chain, and the larger the faster:
     long before other functions, that is too much to compile. With `in_pieces`, one sample of a long chain is
-    answered by :mod:`catena.functions.pieces`: forward dynamics.
+    answered by :mod:`catena.functions.pieces`: forward dynamics. `roles` tells what arrays are that do not go by their
+    usual names.
     """
 
     name: str
@@ -167,6 +168,13 @@ class Function:
     double: bool = False
     steepness: int = 0
     in_pieces: bool = False
+    roles: Mapping[str, str] = field(default_factory=dict)
+
+    def role(self, name: str) -> str:
+        """The usual name of an array, such as "tau"; a direction of it is "dtau", a weight "wtau"."""
+        if name not in self.roles and name[:1] in ("d", "w") and name[1:] in self.roles:
+            return name[:1] + self.roles[name[1:]]
+        return self.roles.get(name, name)
 
     @property
     def question(self) -> str:

@@ -27,7 +27,7 @@ from catena.model.tree import Tree
 from catena.trace.recorder import classify, recorded
 
 if TYPE_CHECKING:
-    from catena.arguments.arrays import Shape
+    from catena.arguments.arrays import Shape, Signature
     from catena.kernels.call.kernel import Kernel
 
 Array = npt.NDArray[Any]
@@ -42,6 +42,12 @@ results do not depend on it."""
 LONGEST_PIECE = 1024
 """Links of a piece, unless the number of pieces is given: what the lanes compute then stays in a core's cache."""
 
+TRUSTED = 1e-12
+"""Rounding between pieces, relative to how they accelerate, up to which their answer is taken."""
+
+NEAR = 64
+"""So many links of a piece take up what rounding has left between it and the piece before."""
+
 _PARTS = 12
 """Kernels for parts of so many different lengths are kept."""
 
@@ -51,12 +57,13 @@ class InPieces:
 
     Args:
         chain: the chain.
-        loops: the kernel for several samples.
+        signature: what calls take and give.
+        loops: gives the kernel for several samples, and for one where pieces by themselves are nearly singular.
     """
 
-    def __init__(self, chain: Chain, loops: Kernel) -> None:
-        self._chain, self._loops, self.signature = chain, loops, loops.signature
-        self.name, self.inputs, self.outputs, self.dtype = loops.signature
+    def __init__(self, chain: Chain, signature: Signature, loops: Callable[[], Kernel]) -> None:
+        self._chain, self._loops, self.signature = chain, loops, signature
+        self.name, self.inputs, self.outputs, self.dtype = signature
 
     def __call__(self, *arrays: Any, out: Any = None) -> Any:
         """The accelerations (..., nv): a new array, or the one given as ``out``, which may overlap the arguments."""
@@ -69,14 +76,17 @@ class InPieces:
     ) -> list[Any]:
         """The results for checked arguments, as :meth:`catena.kernels.call.kernel.Kernel.compute` gives them."""
         if np.prod(batch, dtype=np.int64) != 1:
-            return self._loops.compute(given, wanted, batch, keep=keep)
+            return self._loops().compute(given, wanted, batch, keep=keep)
         shapes = [port.shape for port in self.inputs]
         q, v, tau, *wrenches = [
             np.ascontiguousarray(a, self.dtype).reshape(s) for a, s in zip(given, shapes, strict=True)
         ]
-        found = self._chain.forward(q, v, tau, wrenches[0] if wrenches else None).reshape(*batch, -1)
+        with np.errstate(all="ignore"):
+            found, slip = self._chain.forward(q, v, tau, wrenches[0] if wrenches else None)
+        if not slip < TRUSTED:
+            return self._loops().compute(given, wanted, batch, keep=keep)
         if wanted[0] is None:
-            return [found]
+            return [found.reshape(*batch, -1)]
         wanted[0][...] = found
         return wanted
 
@@ -108,17 +118,22 @@ class Chain:
 
     def solve(self, q: Array, b: Array, pieces: int | None = None) -> Array:
         """M⁻¹ b in that many pieces, or in as many as suit the length."""
-        return self._answer(pieces, np.zeros(6), _State(q, b))
+        return self._answer(pieces, np.zeros(6), _State(q, b))[0]
 
-    def forward(self, q: Array, v: Array, tau: Array, f_ext: Array | None = None, pieces: int | None = None) -> Array:
-        """Joint accelerations (nv,) of one sample, in a new array."""
+    def forward(
+        self, q: Array, v: Array, tau: Array, f_ext: Array | None = None, pieces: int | None = None
+    ) -> tuple[Array, float]:
+        """Joint accelerations (nv,) of one sample, in a new array, and how far pieces had slipped at the cuts.
+
+        That is relative to how they accelerate. Beyond :data:`TRUSTED`, pieces by themselves are nearly singular.
+        """
         gravity = self.tree.gravity
         if not self._head:  # the first piece stands on a link like those before the others
             actual, like = (tree.placement_rotation[0] @ tree.joint_rotation[0] for tree in (self.tree, self._like))
             gravity = like @ actual.T @ gravity
         return self._answer(pieces, np.concatenate([np.zeros(3), -gravity]), _State(q, tau, v, f_ext))
 
-    def _answer(self, pieces: int | None, base: Array, state: _State) -> Array:
+    def _answer(self, pieces: int | None, base: Array, state: _State) -> tuple[Array, float]:
         """Gather in every piece, couple the pieces, finish every piece; `base` is how the chain's base accelerates.
 
         If the chain moves, it is first found out how fast the pieces' bases turn.
@@ -137,9 +152,26 @@ class Chain:
             gathered = _together([group.gather(w) for group, w in zip(groups, turns, strict=True)])
             alpha, t = whole.kernel("couple")(*gathered, alpha[0])
         known = [*[np.split(y, ends[:-1]) for y in (alpha, t)], turns]
-        for group, *of_group in zip(groups, *known, strict=True):
-            group.finish(*of_group)
-        return x
+        tips = np.concatenate([group.finish(*of_group) for group, *of_group in zip(groups, *known, strict=True)])
+        slips = np.concatenate([np.zeros_like(tips[:1]), tips[:-1] - alpha[1:]])
+        for group, slip in zip(groups, np.split(slips, ends[:-1]), strict=True):
+            self._yield_to(slip, group)
+        return x, float(np.abs(slips).max() / max(np.abs(tips).max(), 1e-300))
+
+    def _yield_to(self, slip: Array, group: _Group) -> None:
+        """Let the first links of pieces follow the tips before them, which accelerate by `slip` more than was assumed.
+
+        That is rounding, but M would multiply it by the mass of all that follows.
+        """
+        if not slip.any():
+            return
+        near = min(NEAR // self.pattern.period * self.pattern.period, group.part.n)
+        part = self._part(near)
+        rest = np.zeros((1, part.nv))
+        follow = part.kernel("finish")(
+            group.state.q[:, : part.nq], rest, part.first, part.last, slip, np.zeros_like(slip[:1])
+        )
+        group.x[:, : part.nv] += follow[0]
 
     def _groups(self, pieces: int, state: _State, x: Array) -> list[_Group]:
         """The links before the pattern, as many equal pieces of it as asked for, and what is left."""
@@ -216,6 +248,7 @@ class _Part:
         self._compiled, self._functions = compiled, functions
         self.first, self.last = np.zeros(compiled.tree.n), np.zeros(compiled.tree.n)
         self.first[0] = self.last[-1] = 1.0
+        self.n, self.nq, self.nv = compiled.tree.n, compiled.tree.nq, compiled.tree.nv
         self._kernels: dict[tuple[str, int], Any] = {}
 
     def kernel(self, name: str, given: int = 0) -> Any:
@@ -242,11 +275,13 @@ class _Group:
         """P, z, T, Φ and β of every piece, whose base turns with w."""
         return self._call("gather", w, self.part.last)
 
-    def finish(self, alpha: Array, t: Array, w: Array | None) -> None:
-        """Fill in the results, now that it is known what happens at both ends of every piece."""
-        self._call("finish", w, self.part.first, self.part.last, alpha, t, out=self.x)
+    def finish(self, alpha: Array, t: Array, w: Array | None) -> Array:
+        """Fill in the results, now that it is known what happens at both ends; returns how the tips accelerate."""
+        tips = np.empty_like(alpha)
+        self._call("finish", w, self.part.first, self.part.last, alpha, t, out=(self.x, tips))
+        return tips
 
-    def _call(self, name: str, w: Array | None, *ends: Array, **options: Array) -> Any:
+    def _call(self, name: str, w: Array | None, *ends: Array, **options: Any) -> Any:
         q, b, v, f_ext = self.state
         moving = [y for y in (v, w, f_ext) if y is not None]
         return self.part.kernel(name, len(moving))(q, b, *ends, *moving, **options)

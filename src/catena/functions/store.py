@@ -109,7 +109,8 @@ class Compiled(Books):
         if shape == "in pieces":
             from catena.functions.pieces import Chain, InPieces
 
-            return InPieces(Chain.of(self), self.kernel(function, present, dtype, "rolled"))
+            described = signature(self.tree, function, present, dtype)
+            return InPieces(Chain.of(self), described, lambda: self.kernel(function, present, dtype, "rolled"))
         found = followers(self.tree)
         if found is not None and shape == "rolled" and function.algorithm is not by_recipe:
             function = self._by_whole_tree(found, function, present, dtype)

@@ -83,6 +83,9 @@ class Watch:
     def _culprits(self, samples: list[Sample], given: dict[str, Any], batch: tuple[int, ...]) -> Iterator[int | None]:
         """The link at whose joint the factorization of M stops, sample by sample; None where it does not."""
         tree, adopts = self._compiled.tree, "parameters" in given
+        if "q" not in given:  # a function of factors that were looked at when they were made
+            yield from [None] * len(samples)
+            return
         kernel = self._compiled.kernel(with_parameters(FACTOR) if adopts else FACTOR, (), self._dtype)
         used = [given[name] for name in (("q", "parameters") if adopts else ("q",))]
         arrays = [np.broadcast_to(array, (*batch, np.shape(array)[-1])) for array in used]

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
-from catena.errors import CatenaError, DataError
+from catena.arguments.scalars import a_robot, real
+from catena.errors import DataError
 from catena.identification.base import BaseParameters, base_parameters
 from catena.identification.consistent import SPREAD, consistent
 from catena.identification.measurements import Solution, Triangles, flat, solved
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from catena.robot import Robot
 
 Array = npt.NDArray[Any]
+Found = TypeVar("Found")
 
 
 @dataclass(frozen=True)
@@ -118,10 +120,8 @@ def identify(
         ShapeError: for arrays of the wrong shape, without samples, or with numbers that are not finite.
         DataError: if the torques of these motions depend on no parameter at all, or there are too few samples.
     """
-    if not 0 < confidence < 1:
-        raise CatenaError(f"identify: confidence must be a probability between 0 and 1, got {confidence!r}")
-    if not 0 < spread < np.inf:
-        raise CatenaError(f"identify: spread must be a positive number, got {spread!r}")
+    robot, spread = a_robot("identify", robot), real("identify: spread", spread, above=0.0)
+    confidence = real("identify: confidence", confidence, above=0.0, below=1.0)
     (q, v, a, tau), leading = flat(robot, "identify", q=q, v=v, a=a, tau=tau)
     base = base_parameters(robot, joints)
     prior = robot.parameters()
@@ -130,13 +130,13 @@ def identify(
             f"identify: {len(q)} samples of {robot.nv} torques are too few for {len(base)} base parameters; expected "
             f"more than {len(base) // robot.nv + 1}, and better ten times as many"
         )
-    solution = solved(Triangles.of(robot, base, q, v, a, tau), base.values(prior))
+    solution = _within_range(lambda: solved(Triangles.of(robot, base, q, v, a, tau), base.values(prior)))
     if not solution.seen.shape[1]:
         raise DataError(
             "identify: the data excite nothing: the torques of these motions depend on no parameter; expected joints "
             "that move, or gravity that pulls on them; see catena.identification.exciting_trajectory"
         )
-    parameters, parameters_std = _possible(prior, base, solution, spread)
+    parameters, parameters_std = _within_range(lambda: _possible(prior, base, solution, spread))
     new = robot.with_parameters(parameters, check=False)
     std = np.where(solution.determined, np.sqrt(np.diag(solution.covariance)), np.inf)
     width = _quantile(confidence, len(q) * robot.nv - solution.seen.shape[1]) * std
@@ -156,6 +156,18 @@ def identify(
         prior_residuals=_residuals(robot, prior, q, v, a, tau).reshape(*leading, -1),
         confidence=confidence,
     )
+
+
+def _within_range(compute: Callable[[], Found]) -> Found:
+    """What is computed; DataError if numbers become too large or too small on the way."""
+    try:
+        with np.errstate(all="ignore"):
+            return compute()
+    except (np.linalg.LinAlgError, OverflowError) as error:
+        raise DataError(
+            "identify: the numbers are too large, or differ too much in size, to compute with; expected measurements "
+            "in SI units, and a spread near 1"
+        ) from error
 
 
 def _residuals(robot: Robot, parameters: Parameters, q: Array, v: Array, a: Array, tau: Array) -> Array:

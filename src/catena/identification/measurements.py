@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from catena.arguments.arrays import Port, as_array
 from catena.errors import ShapeError
 from catena.identification.base import BaseParameters
 from catena.parameters.record import LINEAR
@@ -29,12 +30,7 @@ def flat(robot: Robot, question: str, **arrays: npt.ArrayLike) -> tuple[list[Arr
     found = []
     for name, value in arrays.items():
         width = robot.nq if name == "q" else robot.nv
-        try:
-            array = np.asarray(value, dtype=np.float64)
-        except (TypeError, ValueError) as error:
-            raise ShapeError(f"{question}: {name} must hold real numbers in rows of one size") from error
-        if array.shape[-1:] != (width,):
-            raise ShapeError(f"{question}: {name} must have shape (..., {width}), got {array.shape}")
+        array = np.asarray(as_array(value, Port(name, (width,)), question), dtype=np.float64)
         if not np.isfinite(array).all():
             sample = np.argwhere(~np.isfinite(array))[0][:-1].tolist()
             raise ShapeError(f"{question}: {name} must be finite, but is not in sample {sample}; leave that out")

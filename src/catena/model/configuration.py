@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
@@ -10,10 +11,13 @@ import numpy.typing as npt
 
 from catena.errors import ShapeError
 from catena.model.joints import JOINT_TYPES, JointType
+from catena.model.topology import listed
 from catena.model.tree import Tree
 from catena.spatial import Dofs
 
 Array = npt.NDArray[Any]
+
+_MOST_DIMENSIONS, _MOST_SAMPLES = 30, 2**40
 
 
 class Group(NamedTuple):
@@ -110,10 +114,11 @@ def batch_shape(shape: int | Sequence[int]) -> tuple[int, ...]:
     """`shape` as a tuple of sizes."""
     try:
         sizes = (int(shape),) if isinstance(shape, int | np.integer) else tuple(int(size) for size in shape)
-    except (TypeError, ValueError) as error:
-        raise ShapeError(f"shape: expected sizes such as () or (1000,), found {shape!r}") from error
-    if any(size < 0 for size in sizes):
-        raise ShapeError(f"shape: expected sizes of zero or more, found {shape!r}")
+    except Exception as error:  # whatever somebody's object raises
+        shown = repr(shape) if isinstance(shape, str | float | None) else f"a {type(shape).__name__}"
+        raise ShapeError(f"shape: expected sizes such as () or (1000,), found {shown}") from error
+    if len(sizes) > _MOST_DIMENSIONS or math.prod(sizes) > _MOST_SAMPLES or any(size < 0 for size in sizes):
+        raise ShapeError(f"shape: expected few sizes of zero or more, found {listed(sizes)}")
     return sizes
 
 

@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from catena.errors import ModelError
 from catena.model import checks
+from catena.model.actuators import Actuator
 from catena.model.assemble import checked_gravity, starts
 from catena.model.joints import JOINT_TYPES, Screw
 from catena.model.merge import Bodies, Pose, compose, merged
@@ -151,9 +152,15 @@ def attached(tree: Tree, other: Tree, at: Frame, prefix: str) -> Tree:
         joint_names=[*tree.joint_names, *joints],
         frames={**frames, **new},
         mimic={**tree.mimic, **mimic},
+        actuators={**tree.actuators, **_with_prefix(other, prefix)},
         meshes={**tree.meshes, **{prefix + name: mesh for name, mesh in other.meshes.items()}},
         warnings=(*tree.warnings, *other.warnings),
     )
+
+
+def _with_prefix(tree: Tree, prefix: str) -> dict[str, Actuator]:
+    """The actuators of a tree whose names get a prefix."""
+    return {prefix + name: replace(x, joint=prefix + x.joint) for name, x in tree.actuators.items()}
 
 
 def _selected(tree: Tree, rows: Array, **changed: Any) -> Tree:
@@ -167,6 +174,7 @@ def _selected(tree: Tree, rows: Array, **changed: Any) -> Tree:
     joints, frames = set(fields["joint_names"]), changed.get("frames", tree.frames)
     known = {*fields["link_names"], *frames, changed.get("base_name", tree.base_name)}
     fields["mimic"] = {name: rule for name, rule in tree.mimic.items() if name in joints}
+    fields["actuators"] = {name: each for name, each in tree.actuators.items() if each.joint in joints}
     fields["meshes"] = {name: mesh for name, mesh in tree.meshes.items() if name in known}
     return replace(tree, **(fields | changed))
 

@@ -104,7 +104,7 @@ def eliminated(tree: Tree) -> Tree:
     """
     number = {name: i for i, name in enumerate(tree.joint_names)} if tree.mimic else {}
     rules = {number[name]: number[rule.master] for name, rule in tree.mimic.items() if rule.master in number}
-    if not rules:
+    if not rules or followers(tree) is not None:
         return tree
     for joint in {*rules, *rules.values()}:
         kind = JOINT_TYPES[tree.joint_type[joint]]
@@ -139,7 +139,7 @@ def _resolved(tree: Tree, number: dict[str, int], joint: int) -> Follows:
             names = [tree.joint_names[i] for i in seen[seen.index(joint) :]]
             raise ModelError(f"joints that mimic each other in a circle: {listed(names)}", joint=names[0])
         seen.append(joint)
-    if not (np.isfinite(ratio) and np.isfinite(offset)):
+    if not (np.isfinite(ratio * ratio) and np.isfinite(offset)):
         name = tree.joint_names[seen[0]]
         raise ModelError(
             f"joint {name!r} mimics another: expected finite numbers, found {ratio} and {offset}", joint=name
@@ -153,13 +153,13 @@ def _felt(tree: Tree, follows: dict[int, Follows]) -> tuple[dict[str, Any], list
     empty = []
     for joint, (leader, ratio, offset) in follows.items():
         i, k, l, m = tree.v_start[joint], tree.v_start[leader], tree.q_start[joint], tree.q_start[leader]
-        for field, factor in (("armature", ratio**2), ("damping", ratio**2), ("friction", abs(ratio))):
-            new[field][k] += factor * getattr(tree, field)[i]
+        for field, factor in (("armature", ratio * ratio), ("damping", ratio * ratio), ("friction", abs(ratio))):
+            new[field][k] += factor * float(getattr(tree, field)[i])
         _add_spring(tree, new, i, k, ratio, offset)
         if ratio == 0:
             continue
-        new["velocity_limit"][k] = min(new["velocity_limit"][k], tree.velocity_limit[i] / abs(ratio))
-        lower, upper = sorted(((tree.lower[l] - offset) / ratio, (tree.upper[l] - offset) / ratio))
+        new["velocity_limit"][k] = min(new["velocity_limit"][k], float(tree.velocity_limit[i]) / abs(ratio))
+        lower, upper = sorted((float(limit[l]) - offset) / ratio for limit in (tree.lower, tree.upper))
         lower, upper = max(new["lower"][m], lower), min(new["upper"][m], upper)
         if lower > upper:
             empty.append(tree.joint_names[joint])
@@ -171,7 +171,7 @@ def _felt(tree: Tree, follows: dict[int, Follows]) -> tuple[dict[str, Any], list
 
 def _add_spring(tree: Tree, new: dict[str, Array], i: int, k: int, ratio: float, offset: float) -> None:
     """Add the spring of speed i, stiffness (rest − ratio q − offset), to that of the leader's speed k."""
-    stiffness = float(tree.stiffness[i]) * ratio**2
+    stiffness = float(tree.stiffness[i]) * ratio * ratio
     if stiffness:
         total = new["stiffness"][k] + stiffness
         slack = new["stiffness"][k] * new["rest"][k] + stiffness * (tree.rest[i] - offset) / ratio

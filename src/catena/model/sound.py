@@ -163,7 +163,7 @@ def _check_rest(tree: Tree) -> None:
     _check_words(tree, "warnings", tree.warnings)
     if not isinstance(tree.base_mass, float | int) or not 0 <= tree.base_mass < np.inf:
         raise _fault(tree, "base_mass", "a finite mass of zero or more", repr(tree.base_mass))
-    for field in ("frames", "mimic", "meshes"):
+    for field in ("frames", "mimic", "meshes", "actuators"):
         if not isinstance(getattr(tree, field), Mapping):
             raise _fault(tree, field, "a mapping", f"a {type(getattr(tree, field)).__name__}")
     followers(tree)  # names those whose leaders are missing

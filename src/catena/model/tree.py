@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from catena.errors import ModelError
+from catena.model.actuators import Actuator
 from catena.model.names import Names, freeze_names
 from catena.model.parts import Mimic
 
@@ -56,7 +57,8 @@ class Tree:
 
     Link i's pose in its parent's frame is placement · Q · J(q) · Qᵀ: Q = `joint_rotation[i]` turns the joint's
     canonical axes (1-dof joints move about or along z) into the link's frame, J is the map of type `joint_type[i]`
-    (`JOINT_TYPES` in joints.py). Link i's coordinates are q[q_start[i]:q_start[i + 1]], its speeds likewise.
+    (`JOINT_TYPES` in joints.py). Link i's coordinates are q[q_start[i]:q_start[i + 1]], its speeds likewise; a joint
+    that mimics another may have none, and then follows it (mimic.py).
 
     Arrays may be stride-0 broadcasts, so that a uniform chain costs almost nothing: never assume contiguity.
     Equal by content (name included, warnings not); a broadcast array equals and hashes as its dense copy.
@@ -95,6 +97,7 @@ class Tree:
     warnings: tuple[str, ...] = ()
     stiffness: Array = field(default_factory=lambda: np.zeros(0))  # (nv,), none at all if left out
     rest: Array = field(default_factory=lambda: np.zeros(0))  # (nv,), where springs are slack: from zero, in speeds
+    actuators: Mapping[str, Actuator] = field(default_factory=FrozenMapping)  # by name; none if the file has none
 
     def __post_init__(self) -> None:
         for name in ("stiffness", "rest"):

@@ -80,7 +80,10 @@ class LinkView(_Row):
 
 
 class JointView(_Row):
-    """A moving joint. What exists per coordinate is a number if there is one coordinate, else an array."""
+    """A moving joint. What exists per coordinate is a number if there is one coordinate, else an array.
+
+    A joint that mimics another has no coordinates, and an array of no numbers.
+    """
 
     __slots__ = ()
 

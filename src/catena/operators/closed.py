@@ -128,7 +128,7 @@ class ClosedOperators(Operators):
 
 
 def sparse_contact(robot: Robot, q: Array, links: Array, wrenches: Array) -> Callable[[Array], Array]:
-    """The contact system of many constraints: a :data:`~catena.functions.closure_recipes.SparseContact`."""
+    """The contact system of many constraints: a :data:`~catena.functions.sparse_recipe.SparseContact`."""
     o, held = Operators(robot, q, ()), Space("held", len(links))
     BQ = Matrix("BQ", o._links, held, lambda: _on_links(robot.tree.n, links, wrenches))
     C = o.H @ o.psi @ BQ
@@ -148,6 +148,7 @@ def _on_links(n: int, links: Array, wrenches: Array) -> Any:
 
 def _largest(M: Array, links: Array, wrenches: Array) -> float:
     """A bound of the diagonal of Ω: what the same wrenches would do to the links if no joints held these."""
-    inverse = np.linalg.pinv(M, rcond=1e-12, hermitian=True)
-    each = np.einsum("ksi,ksij,ksj->ks", wrenches, inverse[links], wrenches) * (links >= 0)
-    return float(each.sum(axis=1).max(initial=np.finfo(float).tiny))
+    used, place = np.unique(links, return_inverse=True)  # the base, -1, does not move
+    inverse = np.linalg.pinv(M[used], rcond=1e-12, hermitian=True) * (used >= 0)[:, None, None]
+    each = np.einsum("ksi,ksij,ksj->k", wrenches, inverse[place.reshape(links.shape)], wrenches)
+    return float(each.max(initial=np.finfo(float).tiny))

@@ -72,7 +72,10 @@ def fault(numbers: Array) -> str | None:
     """Why ten numbers (10,) belong to no body, or None: no mass below zero, no density below zero anywhere."""
     if not np.isfinite(numbers).all():
         return f"expected finite numbers, found {_row(numbers)}"
-    mass, _, inertia = body(numbers)
+    with np.errstate(all="ignore"):
+        mass, _, inertia = body(numbers)
+    if not np.isfinite(inertia).all():
+        return f"expected numbers whose products are finite, found {_row(numbers)}"
     if mass < 0:
         return f"expected a mass of zero or more, found {mass:g} kg"
     if mass == 0:
@@ -95,11 +98,16 @@ def impossible(numbers: Array) -> Array:
     """Which of many bodies (..., 10) have a :func:`fault`, (...,). Vectorised; most are cleared by a quick look."""
     wrong = _suspicious(numbers)
     some = np.where(np.isfinite(numbers[wrong]), numbers[wrong], -1.0)  # what is not finite is a fault, too
-    mass, _, inertia = body(some)
-    moments, rounding = np.linalg.eigvalsh(inertia), _ROUNDING * np.abs(some[:, 4:]).max(axis=-1, initial=0.0)
+    with np.errstate(all="ignore"):
+        mass, _, inertia = body(some)
+    vast: Array = np.asarray(~np.isfinite(inertia).all(axis=(-2, -1)))  # numbers whose products are not finite
+    moments, rounding = (
+        np.linalg.eigvalsh(np.where(vast[:, None, None], 0.0, inertia)),
+        _ROUNDING * np.abs(some[:, 4:]).max(axis=-1, initial=0.0),
+    )
     thin = (moments[:, 0] < -rounding) | (moments[:, 0] + moments[:, 1] < moments[:, 2] - rounding)
     massless = (mass == 0) & some[:, 1:].any(axis=-1)
-    wrong[wrong] = (mass < 0) | massless | ((mass > 0) & thin) | ~np.isfinite(numbers[wrong]).all(axis=-1)
+    wrong[wrong] = (mass < 0) | massless | vast | ((mass > 0) & thin) | ~np.isfinite(numbers[wrong]).all(axis=-1)
     return wrong
 
 

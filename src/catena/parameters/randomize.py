@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from catena.errors import CatenaError, ModelError
+from catena.arguments.scalars import a_robot, generator, real
+from catena.errors import ModelError
+from catena.model.configuration import batch_shape
 from catena.parameters import inertial as bodies
 from catena.parameters.record import LINEAR, Parameters
 
@@ -40,17 +42,15 @@ def randomize(
     Raises:
         ModelError: if a link of the robot itself is impossible; the message names it and says why.
     """
-    if not isinstance(spread, int | float | np.floating) or not 0 <= spread < np.inf:
-        raise CatenaError(f"randomize: spread must be a number of zero or more, got {spread!r}")
+    robot, spread = a_robot("randomize", robot), real("randomize: spread", spread, least=0.0)
+    draws, batch = generator("randomize", rng), batch_shape(shape)
     own = Parameters.of(robot.tree)
     for link in np.flatnonzero(bodies.impossible(own.inertial))[:1].tolist():
         name, reason = robot.tree.link_names[link], bodies.fault(own.inertial[link])
         raise ModelError(f"randomize: link {name!r}: {reason}; correct it with robot.with_parameters", link=name)
-    generator = np.random.default_rng(rng)
-    batch = (shape,) if isinstance(shape, int) else tuple(shape)
 
     def draw(*size: int) -> Any:
-        return spread * generator.standard_normal((*batch, *size))
+        return spread * draws.standard_normal((*batch, *size))
 
     theta = draw(robot.tree.n, 10)
     theta[..., 0] /= 2  # a mass goes with the square of the factor

@@ -151,7 +151,7 @@ class Parameters:
             if part.shape[part.ndim - len(shape) :] != shape or part.ndim < len(shape):
                 expected = ", ".join(["...", *map(str, shape)])
                 raise ShapeError(f"parameters: {name} must have shape ({expected}), got {part.shape}")
-            parts[name] = part.reshape(*part.shape[: part.ndim - len(shape)], -1)
+            parts[name] = part.reshape(*part.shape[: part.ndim - len(shape)], math.prod(shape))
         try:
             leading = np.broadcast_shapes(*[part.shape[:-1] for part in parts.values()])
         except ValueError:
@@ -262,7 +262,9 @@ def _size(tree: Tree) -> int:
 def _floats(name: str, value: Any) -> Array:
     try:
         array = np.array(value, dtype=np.float64)
-    except (TypeError, ValueError) as error:
+    except MemoryError:
+        raise
+    except Exception as error:  # whatever the conversion of somebody's object raises
         raise ShapeError(f"{name} must hold real numbers in rows of one size, got a {type(value).__name__}") from error
     return array
 

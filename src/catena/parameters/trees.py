@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from catena.arguments.scalars import shown
 from catena.errors import ModelError, ShapeError
 from catena.model.tree import Tree
 from catena.parameters import inertial as bodies
@@ -88,10 +89,10 @@ def _spread(robot: Robot, name: str, value: Any, known: Array, part: str) -> Arr
 def _numbers(name: str, value: Any, shape: tuple[int, ...]) -> Array:
     try:
         array = np.asarray(value, dtype=np.float64)
-    except (TypeError, ValueError):
+    except Exception:  # whatever the conversion of somebody's object raises
         array = np.full(1, np.nan)
     if array.shape not in ((), shape) or np.isnan(array).any():
-        raise ShapeError(f"{name} must be one number or {shape[0]}, got {value!r}")
+        raise ShapeError(f"{name} must be one number or {shape[0]}, got {shown(value)}")
     return array
 
 

@@ -10,6 +10,7 @@ import numpy.typing as npt
 from scipy.spatial.transform import Rotation
 
 from catena.arguments.arrays import as_floats
+from catena.arguments.scalars import generator
 from catena.errors import ShapeError, SingularError
 from catena.fixman.families import Family
 from catena.fixman.internal_coordinates import half_square
@@ -88,7 +89,8 @@ class Polymer:
         jointed = slice(shape.body or int(shape.floating), None)
         if shape.bends or (shape.floating and not shape.body):
             bend = turning - shape.turning
-            own = np.stack([torsion[..., jointed], bend[..., jointed]], axis=-1).reshape(*x.shape[:-2], -1)
+            pairs = np.stack([torsion[..., jointed], bend[..., jointed]], axis=-1)
+            own = pairs.reshape(*x.shape[:-2], 2 * pairs.shape[-2])
         else:
             own = torsion[..., jointed]
         return np.concatenate([self._root(x, d, z), own], axis=-1)
@@ -199,7 +201,7 @@ class Polymer:
         from catena.polymers.sampler import sampled
 
         self._check_bent()
-        return sampled(self, samples, q, energy, kT, fixman, step, steps, every, np.random.default_rng(seed))
+        return sampled(self, samples, q, energy, kT, fixman, step, steps, every, generator("sample", seed))
 
     def _check_bent(self) -> None:
         """SingularError where a hard angle is straight: then two rods and a third hold the same direction."""

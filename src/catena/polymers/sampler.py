@@ -17,7 +17,9 @@ import numpy as np
 import numpy.typing as npt
 
 from catena.arguments.arrays import as_floats
-from catena.errors import CatenaError, ShapeError
+from catena.arguments.scalars import real, whole
+from catena.arguments.words import truth
+from catena.errors import ShapeError
 from catena.fixman.hard_coordinates import HardCoordinates
 from catena.polymers.samples import Samples
 
@@ -133,15 +135,15 @@ def sampled(
     rng: np.random.Generator,
 ) -> Samples:
     """What :meth:`catena.polymers.Polymer.sample` gives."""
-    if not (kT > 0 and step > 0 and min(samples, steps, every) >= 1):
-        raise CatenaError(
-            "sample: expected samples, steps and every of at least 1, kT and step above zero, found "
-            f"samples={samples}, steps={steps}, every={every}, kT={kT}, step={step}"
-        )
+    kT, step = real("sample: kT", kT, above=0.0), real("sample: step", step, above=0.0)
+    samples, steps = whole("sample: samples", samples, 1), whole("sample: steps", steps, 1)
+    every, fixman = whole("sample: every", every, 1), truth("sample: fixman", fixman)
     robot = polymer.robot
     start = robot.normalize(as_floats(q, "q"))
     batch = start.shape[:-1]
     x = polymer.positions(start.reshape(-1, robot.nq))
+    if not len(x):
+        return Samples(polymer, np.empty((samples, *batch, *x.shape[1:])), 0.0, 0.0)
     mover = Rattle(polymer, energy, kT, fixman, step, x)
     kept, accepted, lost = np.empty((samples, *x.shape)), 0.0, 0.0
     for number in range(samples):

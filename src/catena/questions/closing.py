@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 import numpy as np
 import numpy.typing as npt
 
+from catena.arguments.arrays import Port, as_array
 from catena.arguments.links import JointLike
+from catena.arguments.scalars import real, whole
 from catena.errors import ClosureError, ShapeError
 from catena.functions.closures import starts_of
 from catena.questions.closed_chains import ClosedChains, Impact
@@ -82,6 +84,7 @@ class Closing(ClosedChains):
                 off, and has the nearest configurations.
         """
         system = cast("System", self)
+        tolerance, steps = real("close: tolerance", tolerance, above=0.0), whole("close: steps", steps)
         free = np.ones(system.nv, dtype=bool)
         for joint in fixed:
             free[system.joint(joint).v_slice] = False
@@ -134,7 +137,7 @@ class Closing(ClosedChains):
         Returns:
             (..., nv): v + M⁻¹Jᵀλ with J times that zero.
         """
-        v = np.asarray(v, dtype=float)
+        v = np.asarray(as_array(v, Port("v", (cast("System", self).nv,)), "project_velocity"), dtype=float)
         change, _ = self.constrained_response(q, np.zeros_like(v), -self.constraint_rates(q, v))
         found: Array = v + change
         return found
@@ -151,7 +154,7 @@ class Closing(ClosedChains):
             `change` of the velocities, (..., nv), after which they keep the constraints, and the `impulses` of the
             constraints, (..., constraints, 6), as `forces` of `forward_dynamics`.
         """
-        v = np.asarray(v, dtype=float)
+        v = np.asarray(as_array(v, Port("v", (cast("System", self).nv,)), "impact"), dtype=float)
         blow = np.zeros_like(v) if impulse is None else impulse
         return self.constrained_response(q, blow, -self.constraint_rates(q, v))
 

@@ -9,8 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from catena.algorithms.configurations import DIFFERENCE, INTEGRATE, NORMALIZE
+from catena.arguments.scalars import generator
 from catena.functions.question import Answering, question
-from catena.later import reading_files
 from catena.model.configuration import Configurations, batch_shape
 
 if TYPE_CHECKING:
@@ -46,9 +46,7 @@ class ConfigurationSpace(Answering):
         Returns:
             (*shape, nq).
         """
-        with reading_files("random_configuration"):  # NumPy imports its random part when first used
-            generator = np.random.default_rng(rng)
-        return self._configurations.random(generator, batch_shape(shape))
+        return self._configurations.random(generator("random_configuration", rng), batch_shape(shape))
 
     @question(INTEGRATE)
     def integrate(

@@ -19,9 +19,11 @@ from catena.functions.function import Function
 from catena.functions.linearization import LINEARIZE, STEPS
 from catena.functions.question import question
 from catena.model.singular import check_invertible
+from catena.parameters.adopting import adopting, parametrised
 from catena.questions.motion_derivatives import MotionDerivatives, StateDerivatives
 
 if TYPE_CHECKING:
+    from catena.parameters.record import Parameters
     from catena.robot import Robot
 
 Array = npt.NDArray[Any]
@@ -51,12 +53,13 @@ class Linearization(NamedTuple):
 
 
 def _forward_dynamics_derivatives(robot: Robot, given: tuple[str, ...], joint_losses: bool) -> Function:
-    check_invertible(robot.tree)
-    return FORWARD_DYNAMICS_DERIVATIVES[truth("joint_losses", joint_losses)]
+    if "parameters" not in given:
+        check_invertible(robot.tree)
+    return adopting(FORWARD_DYNAMICS_DERIVATIVES[truth("joint_losses", joint_losses)], given)
 
 
 def _inverse_dynamics_derivatives(robot: Robot, given: tuple[str, ...], joint_losses: bool) -> Function:
-    return INVERSE_DYNAMICS_DERIVATIVES[truth("joint_losses", joint_losses)]
+    return adopting(INVERSE_DYNAMICS_DERIVATIVES[truth("joint_losses", joint_losses)], given)
 
 
 def _forward_dynamics_wrench_derivative(robot: Robot, given: tuple[str, ...]) -> Function:
@@ -66,8 +69,9 @@ def _forward_dynamics_wrench_derivative(robot: Robot, given: tuple[str, ...]) ->
 
 def _linearize(robot: Robot, given: tuple[str, ...], integrator: str, joint_losses: bool) -> Function:
     one_of("integrator", integrator, STEPS)
-    check_invertible(robot.tree)
-    return LINEARIZE[integrator if "dt" in given else None, truth("joint_losses", joint_losses)]
+    if "parameters" not in given:
+        check_invertible(robot.tree)
+    return adopting(LINEARIZE[integrator if "dt" in given else None, truth("joint_losses", joint_losses)], given)
 
 
 class Derivatives(MotionDerivatives):
@@ -91,6 +95,7 @@ class Derivatives(MotionDerivatives):
         f_ext: Wrenches = None,
         *,
         joint_losses: bool = False,
+        parameters: Parameters | npt.ArrayLike | None = None,
         out: tuple[Array, Array, Array] | None = None,
         dtype: npt.DTypeLike = np.float64,
         kernel: str | None = None,
@@ -104,6 +109,8 @@ class Derivatives(MotionDerivatives):
             f_ext: wrenches on links, (..., links, 6) in their frames, moment (N m) before force (N), which go along
                 with their links; or a mapping from links and frames to wrenches (..., 6).
             joint_losses: whether tau loses what damping and friction take. The slope of friction is zero, at v = 0 too.
+            parameters: numbers in place of the model's, a record or vectors (..., 10 links + 5 nv + 3), see
+                `robot.parameters()`.
             out: arrays for the results.
             dtype: float64 or float32.
             kernel: "unrolled" or "rolled" machine code; chosen by the number of links if left out.
@@ -124,6 +131,7 @@ class Derivatives(MotionDerivatives):
         f_ext: Wrenches = None,
         *,
         joint_losses: bool = False,
+        parameters: Parameters | npt.ArrayLike | None = None,
         out: tuple[Array, Array, Array] | None = None,
         dtype: npt.DTypeLike = np.float64,
         kernel: str | None = None,
@@ -138,6 +146,8 @@ class Derivatives(MotionDerivatives):
                 with their links; or a mapping from links and frames to wrenches (..., 6).
             joint_losses: whether the torques also overcome damping and friction. The slope of friction is zero, at
                 v = 0 too.
+            parameters: numbers in place of the model's, a record or vectors (..., 10 links + 5 nv + 3), see
+                `robot.parameters()`.
             out: arrays for the results.
             dtype: float64 or float32.
             kernel: "unrolled" or "rolled" machine code; chosen by the number of links if left out.
@@ -146,13 +156,14 @@ class Derivatives(MotionDerivatives):
             `dq`, `dv` and `da`, each (..., nv, nv). Cost: O(n d) for a tree of depth d.
         """
 
-    @question(BIAS_DERIVATIVES)
+    @question(parametrised(BIAS_DERIVATIVES))
     def bias_derivatives(
         self,
         q: npt.ArrayLike,
         v: npt.ArrayLike,
         f_ext: Wrenches = None,
         *,
+        parameters: Parameters | npt.ArrayLike | None = None,
         out: tuple[Array, Array] | None = None,
         dtype: npt.DTypeLike = np.float64,
         kernel: str | None = None,
@@ -164,6 +175,8 @@ class Derivatives(MotionDerivatives):
             v: joint velocities, (..., nv).
             f_ext: wrenches on links, (..., links, 6) in their frames, moment (N m) before force (N), which go along
                 with their links; or a mapping from links and frames to wrenches (..., 6).
+            parameters: numbers in place of the model's, a record or vectors (..., 10 links + 5 nv + 3), see
+                `robot.parameters()`.
             out: arrays for the results.
             dtype: float64 or float32.
             kernel: "unrolled" or "rolled" machine code; chosen by the number of links if left out.
@@ -228,6 +241,7 @@ class Derivatives(MotionDerivatives):
         f_ext: Wrenches = None,
         *,
         joint_losses: bool = False,
+        parameters: Parameters | npt.ArrayLike | None = None,
         out: tuple[Array, Array] | None = None,
         dtype: npt.DTypeLike = np.float64,
         kernel: str | None = None,
@@ -252,6 +266,8 @@ class Derivatives(MotionDerivatives):
             f_ext: wrenches on links, (..., links, 6) in their frames, moment (N m) before force (N), which go along
                 with their links; or a mapping from links and frames to wrenches (..., 6).
             joint_losses: whether tau loses what damping and friction take. The slope of friction is zero, at v = 0 too.
+            parameters: numbers in place of the model's, a record or vectors (..., 10 links + 5 nv + 3), see
+                `robot.parameters()`.
             out: arrays for the results.
             dtype: float64 or float32.
             kernel: "unrolled" or "rolled" machine code; chosen by the number of links if left out.

@@ -11,6 +11,7 @@ import numpy.typing as npt
 from catena.arguments.links import JointLike, LinkLike, joint_name, link_name
 from catena.errors import UnknownNameError
 from catena.model import describe
+from catena.model.actuators import Actuators
 from catena.model.names import Names
 from catena.model.tree import Frame, Tree
 from catena.model.views import JointView, LinkView, Views
@@ -37,7 +38,10 @@ class Description:
 
     @property
     def nv(self) -> int:
-        """The number of degrees of freedom: the length of a velocity v, of joint torques and accelerations."""
+        """The number of degrees of freedom: the length of a velocity v, of joint torques and accelerations.
+
+        Joints that mimic others have none, unless they were loaded with `mimic="independent"`.
+        """
         return self.tree.nv
 
     @property
@@ -104,6 +108,11 @@ class Description:
     def effort_limit(self) -> Array:
         """The largest joint torques or forces allowed, either way, (nv,), N m or N; inf where there is no limit."""
         return self.tree.effort_limit
+
+    @property
+    def actuators(self) -> Actuators:
+        """What drives the robot's joints, with gears and limits: all of them, or some by name, `["hip", "knee"]`."""
+        return Actuators(self.tree)
 
     @property
     def damping(self) -> Array:

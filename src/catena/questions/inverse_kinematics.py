@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
@@ -14,12 +13,12 @@ from catena.algorithms import inverse_kinematics
 from catena.arguments.arrays import Port, as_array
 from catena.arguments.links import LinkLike, link_name
 from catena.arguments.poses import Target, target_of
-from catena.errors import CatenaError, ShapeError, UnsupportedError
+from catena.arguments.scalars import generator, real, whole
+from catena.errors import ShapeError, UnsupportedError
 from catena.functions.frames import place_of
 from catena.functions.function import Function
 from catena.functions.question import Answering
 from catena.functions.store import UNROLLABLE
-from catena.later import reading_files
 
 if TYPE_CHECKING:
     from catena.robot import Robot
@@ -104,7 +103,9 @@ class InverseKinematics(Answering):
             raise ShapeError(f"{NAME}: weights must be a mapping such as {{'tool': 10.0}}, not {weights!r}")
         if robot.tree.n > UNROLLABLE:
             raise UnsupportedError(f"{NAME} is for robots of up to {UNROLLABLE} links; this one has {robot.tree.n:,}")
-        _check_options(restarts, tolerance)
+        whole(f"{NAME}: restarts", restarts)
+        real(f"{NAME}: tolerance", tolerance, above=0.0)
+        draws = generator(NAME, rng)
         names = tuple(link_name(robot.tree, link) for link in targets)
         wanted = [target_of(x, NAME, f"targets[{name!r}]") for name, x in zip(names, targets.values(), strict=True)]
         if base is not None:
@@ -114,10 +115,8 @@ class InverseKinematics(Answering):
         weight = _weights(robot, names, wanted, weights or {})
         goals = np.stack([_numbers(target, batch) for target in wanted], axis=-2).reshape(-1, len(names), 12)
         starts = None if start is None else np.broadcast_to(start, (*batch, robot.nq)).reshape(-1, robot.nq)
-        with reading_files(NAME):
-            generator = np.random.default_rng(rng)
         search = _Search(robot, names, weight, float(tolerance))
-        found, error = search.all(goals, starts, restarts, generator)
+        found, error = search.all(goals, starts, restarts, draws)
         return Reached(
             found.reshape(*batch, robot.nq), (error <= tolerance).reshape(batch)[()], error.reshape(batch)[()]
         )
@@ -213,13 +212,6 @@ def _made(robot: Robot, names: tuple[str, ...]) -> Function:
         {"q": "q", "target": f"robot:{count},12", "weight": f"robot:{count},2", "goal": "q", "pull": "robot"},
         {"q": "q", "squared": "robot"},
     )
-
-
-def _check_options(restarts: Any, tolerance: Any) -> None:
-    if isinstance(restarts, bool) or not isinstance(restarts, int | np.integer) or restarts < 0:
-        raise CatenaError(f"{NAME}: restarts must be a number of further starts, 0 or more, not {restarts!r}")
-    if not isinstance(tolerance, int | float | np.number) or not 0 < tolerance < math.inf:
-        raise CatenaError(f"{NAME}: tolerance must be a positive number of rad and m, not {tolerance!r}")
 
 
 def _batch(targets: list[Target], start: Array | None) -> tuple[int, ...]:

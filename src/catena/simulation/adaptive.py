@@ -66,15 +66,16 @@ def adaptive_rows(
 def _right_hand_side(rollout: Rollout) -> Any:
     """How fast the state, q and then v, changes."""
     robot, o = rollout.robot, rollout.options
-    present = () if rollout.f_ext is None else ("f_ext",)
+    acted_on = rollout.f_ext is not None or rollout.wrench is not None
+    present = ("f_ext",) if acted_on else ()
     function = rates(robot, o.method, o.joint_losses, o.joint_springs)
     kernel = robot._compiled.kernel(function, present, o.dtype, rollout.shape)
-    wrench = [] if rollout.f_ext is None else [rollout.f_ext]
     none, nq = np.zeros(robot.nv), robot.nq
 
     def right_hand_side(t: float, y: Array) -> Array:
         q, v = y[:nq], y[nq:]
-        tau = none if rollout.control is None else rollout.asked_now(rollout.control, t, q, v)
-        return np.concatenate(kernel(q, v, tau, *wrench))
+        given = none if rollout.control is None else rollout.asked_now(rollout.control, t, q, v)
+        tau = rollout.driven(given, q, v)
+        return np.concatenate(kernel(q, v, tau, *([rollout.wrenches_at(t, q, v)] if acted_on else [])))
 
     return right_hand_side

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from catena.algorithms.integrators import STAGE
-from catena.arguments.arrays import Port, Signature
+from catena.arguments.arrays import Port, Signature, as_array
 from catena.arguments.words import one_of, truth
 from catena.arguments.wrenches import Wrenches
 from catena.errors import DivergenceWarning, ModelError, UnsupportedError, warn
@@ -84,10 +84,10 @@ def rollout_of(system: System, asked: Asked, options: Options, projected: bool, 
 
 def _check_movable(system: System, q: Any) -> None:
     """ModelError for a system that is rigid where the first sample starts."""
-    start = np.asarray(q, dtype=float).reshape(-1, system.nq)[:1] if np.size(q) else np.zeros((0, system.nq))
-    if system.closures.rows > MOST_ROWS or not len(start) or not np.isfinite(start).all() or not system.constraints:
+    if not 0 < system.closures.rows <= MOST_ROWS:
         return
-    if not system.redundancy(start[0]).freedom:
+    start = np.asarray(as_array(q, Port("q", (system.nq,)), "rollout"), dtype=float).reshape(-1, system.nq)[:1]
+    if np.isfinite(start).all() and any(not system.redundancy(each).freedom for each in start):
         names = ", ".join(map(repr, system.constraint_names[:4]))
         more = ", …" if len(system.constraints) > 4 else ""
         raise ModelError(

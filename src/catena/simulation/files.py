@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from catena.errors import LoadError, ModelError
+from catena.model.actuators import Actuator
 from catena.model.parts import Mimic
 from catena.model.readers.meshes import MeshReference
 from catena.model.shapes import Primitive
@@ -89,6 +90,7 @@ def _as_words(tree: Tree) -> dict[str, Any]:
         },
         "mimic": {name: list(rule) for name, rule in tree.mimic.items()},
         "meshes": {n: [asdict(m) for m in some if isinstance(m, SHAPES)] for n, some in tree.meshes.items()},
+        "actuators": {name: asdict(each) for name, each in tree.actuators.items()},
         "warnings": list(tree.warnings),
     }
 
@@ -140,16 +142,22 @@ def _tree(arrays: Mapping[str, Array], words: Mapping[str, Any]) -> Tree:
     }
     more["mimic"] = {name: Mimic(*rule) for name, rule in words["mimic"].items()}
     more["meshes"] = {name: tuple(_mesh(mesh) for mesh in some) for name, some in words["meshes"].items()}
+    more["actuators"] = {name: Actuator(**_frozen(each)) for name, each in words.get("actuators", {}).items()}
     more["warnings"] = tuple(words["warnings"])
     return Tree(**numbers, **more)
 
 
 def _mesh(words: Mapping[str, Any]) -> MeshReference | Primitive:
+    return MeshReference(**_frozen(words)) if "uri" in words else Primitive(**_frozen(words))
+
+
+def _frozen(words: Mapping[str, Any]) -> dict[str, Any]:
+    """Keywords with tuples for lists."""
+
     def frozen(x: Any) -> Any:
         return tuple(frozen(y) for y in x) if isinstance(x, list) else x
 
-    kind = MeshReference if "uri" in words else Primitive
-    return kind(**{name: frozen(x) for name, x in words.items()})
+    return {name: frozen(x) for name, x in words.items()}
 
 
 def _run(arrays: Mapping[str, Array], notes: Mapping[str, Any]) -> dict[str, Any]:

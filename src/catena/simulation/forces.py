@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +15,10 @@ from catena.algorithms.resistance import JointLimits as _Springs
 from catena.arguments.arrays import Port, as_array
 from catena.arguments.words import truth
 from catena.errors import ShapeError, UnsupportedError
+from catena.model.actuators import Actuators
+from catena.model.mimic import refuse_followers
 from catena.model.singular import check_invertible
+from catena.questions.closed_chains import ClosedChains
 from catena.simulation.ground import Ground
 from catena.simulation.laws import Controller
 
@@ -84,38 +87,76 @@ class Forces:
 
 
 def forces(robot: Robot, options: Any, control: Any, memory: Any) -> Forces:
-    """The forces that the options of a rollout ask for, and those of its controller that a step takes at its end."""
-    joint_limits, ground, integrator = options.joint_limits, options.ground, options.integrator
-    laws: list[Resistance] = []
+    """The forces that the options of a rollout ask for, and those of its controller that a step takes at its end.
+
+    Friction sticks in steps of one stage, of robots without loops; elsewhere it is an explicit force, as in
+    `robot.step`.
+    """
     values: dict[str, Any] = {}
-    if truth("joint_losses", options.joint_losses) and robot.tree.friction.any() and integrator in ONE_STAGE:
-        laws.append(JointFriction())
-        values.update(bristles=np.zeros(robot.nv), gained=np.zeros(robot.nv))
-    if not isinstance(joint_limits, JointLimits):
-        joint_limits = JointLimits() if truth("joint_limits", joint_limits) else None
-    if joint_limits is not None and np.isfinite([robot.lower, robot.upper]).any():
-        laws.append(_Springs())
-        stiffness, damping = joint_limits.numbers(robot)
-        values.update(lower=robot.lower, upper=robot.upper, limit_stiffness=stiffness, limit_damping=damping)
-    if ground is not None:
-        if not isinstance(ground, Ground):
-            raise UnsupportedError(f"rollout: ground must be a catena.Ground or None, got a {type(ground).__name__}")
-        if options.method not in AT_LINKS:
-            raise UnsupportedError(
-                f"rollout: the ground needs a method out of {', '.join(AT_LINKS)}, not {options.method!r}; choose one"
-            )
-        touching = ground.law(robot)
-        laws.append(touching)
-        values.update(ground=ground.numbers(robot), anchors=np.zeros(3 * len(touching.spheres)))
-    if isinstance(control, Controller) and control.law.resistance is not None:
-        laws.append(control.law.resistance)
-    if laws and integrator not in ONE_STAGE:
+    stiff = [*_limits(robot, options, values), *_ground(robot, options, values), *_servo(options, control)]
+    if stiff and options.integrator not in ONE_STAGE:
         raise UnsupportedError(
             "rollout: joint limits, the ground and servos act in steps of one stage, integrator='semi_implicit' or "
             "'linearly_implicit', which know where they lead; choose one of these"
         )
-    found = Forces(tuple(laws), values)
+    closed: Any = robot
+    sticks = options.integrator in ONE_STAGE and not isinstance(closed, ClosedChains)
+    if truth("joint_losses", options.joint_losses) and sticks and robot.tree.friction.any():
+        stiff.append(JointFriction())
+        values.update(bristles=np.zeros(robot.nv), gained=np.zeros(robot.nv))
+    found = Forces(tuple(stiff), values)
     return Forces(found.laws, {**values, **_recalled(memory, found)})
+
+
+def _limits(robot: Robot, options: Any, values: dict[str, Any]) -> list[Resistance]:
+    """Springs at the ends of ranges, if they are asked for and there are ends."""
+    given = options.joint_limits
+    if not isinstance(given, JointLimits):
+        given = JointLimits() if truth("joint_limits", given) else None
+    if given is None or not np.isfinite([robot.lower, robot.upper]).any():
+        return []
+    stiffness, damping = given.numbers(robot)
+    values.update(lower=robot.lower, upper=robot.upper, limit_stiffness=stiffness, limit_damping=damping)
+    return [_Springs()]
+
+
+def _ground(robot: Robot, options: Any, values: dict[str, Any]) -> list[Resistance]:
+    """The ground, if there is one."""
+    ground = options.ground
+    if ground is None:
+        return []
+    if not isinstance(ground, Ground):
+        raise UnsupportedError(f"rollout: ground must be a catena.Ground or None, got a {type(ground).__name__}")
+    if options.method not in AT_LINKS:
+        raise UnsupportedError(
+            f"rollout: the ground needs a method out of {', '.join(AT_LINKS)}, not {options.method!r}; choose one"
+        )
+    touching = ground.law(robot)
+    values.update(ground=ground.numbers(robot), anchors=np.zeros(3 * len(touching.spheres)))
+    return [touching]
+
+
+def _servo(options: Any, control: Any) -> list[Resistance]:
+    """What of a controller a step takes at its end."""
+    if not isinstance(control, Controller) or control.law.resistance is None:
+        return []
+    if options.actuators:
+        raise UnsupportedError("rollout: a servo knows no actuators and their limits; use pd, or leave them out")
+    return [control.law.resistance]
+
+
+def chosen_actuators(robot: Robot, given: Any) -> Actuators | None:
+    """The actuators that are asked for: None or False for none, True for all, some by name."""
+    if given is None or given is False:
+        return None
+    refuse_followers(robot.tree, "a rollout with actuators")
+    if given is True:
+        return robot.actuators
+    if isinstance(given, Actuators):
+        return robot.actuators[given.names]
+    if isinstance(given, str) or (isinstance(given, Iterable) and all(isinstance(x, str) for x in given)):
+        return robot.actuators[given]
+    raise UnsupportedError(f"rollout: actuators must be True or names of actuators, got a {type(given).__name__}")
 
 
 def _recalled(memory: Any, forces: Forces) -> dict[str, Array]:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,6 +18,7 @@ from catena.spatial import Dofs
 from catena.trace.graph import Graph
 
 if TYPE_CHECKING:
+    from catena.model.actuators import Actuators
     from catena.model.tree import Tree
 
 Array = npt.NDArray[Any]
@@ -66,14 +68,24 @@ class Given:
         return function(*arguments[: arity(function, len(arguments))])
 
 
-def controller(tree: Tree, control: Any, parameters: Array, shape: str) -> Given | None:
-    """A controller as it was given, None for none."""
+def controller(
+    tree: Tree, control: Any, parameters: Array, shape: str, actuators: Actuators | None = None
+) -> Given | None:
+    """A controller as it was given, None for none. With actuators, a function gives one control for each of them."""
     if control is None:
         return None
     if isinstance(control, Controller):
-        refuse_followers(tree, f"the controller {control.law.name}")
+        if not control.law.followed:
+            refuse_followers(tree, f"the controller {control.law.name}")
         return Given("control", None, control.law, control.values, along=control.along)
-    return _given(tree, "control", control, parameters, shape, _torques, ("q", "v", "parameters"), (tree.nv,))
+    places = None if actuators is None else actuators.dofs.tolist()
+    width = tree.nv if places is None else len(places)
+    given = _given(
+        tree, "control", control, parameters, shape, partial(_torques, places), ("q", "v", "parameters"), (width,)
+    )
+    if given.law is None or actuators is None:
+        return given
+    return replace(given, law=replace(given.law, name=f"{given.law.name}-{'-'.join(map(str, places or ()))}"))
 
 
 def running_cost(tree: Tree, cost: Any, parameters: Array, shape: str) -> Given | None:
@@ -81,6 +93,19 @@ def running_cost(tree: Tree, cost: Any, parameters: Array, shape: str) -> Given 
     if cost is None:
         return None
     return _given(tree, "cost", cost, parameters, shape, _number, ("q", "v", "parameters", "tau"), ())
+
+
+def traced_law(
+    tree: Tree,
+    what: str,
+    function: Any,
+    parameters: Array,
+    shape: str,
+    algorithm: Callable[..., Callable[..., Any]],
+    result: tuple[int, ...],
+) -> Given:
+    """A function of (t, q, v, parameters), to be compiled by way of an algorithm, if that is possible."""
+    return _given(tree, what, function, parameters, shape, algorithm, ("q", "v", "parameters"), result)
 
 
 def _given(
@@ -118,11 +143,12 @@ def _digest(asked: Given, tree: Tree, arrays: tuple[str, ...], width: int, resul
     return digest(numbers_of(asked(alone(graph.input("t", 0)), *leaves), result, asked.what))
 
 
-def _torques(asked: Given) -> Callable[..., Any]:
+def _torques(places: list[int] | None, asked: Given) -> Callable[..., Any]:
     def algorithm(links: Any, t: Any, q: Any, v: Any, parameters: Any = ()) -> Any:
-        values = asked(alone(t), _flat(links, q), _flat(links, v), traced(parameters))
+        values = asked(alone(t), flat(links, q), flat(links, v), traced(parameters))
         sizes = [k.joint_type.nv for k in links.leaders]
-        numbers = iter(numbers_of(values, (sum(sizes),), "control"))
+        given = numbers_of(values, (sum(sizes) if places is None else len(places),), "control")
+        numbers = iter(given if places is None else _spread(given, places, sum(sizes)))
         (tau,) = links.fields("tau")
         for k in links:
             drives = k.leader is k
@@ -134,13 +160,22 @@ def _torques(asked: Given) -> Callable[..., Any]:
 
 def _number(asked: Given) -> Callable[..., Any]:
     def algorithm(links: Any, t: Any, q: Any, v: Any, tau: Any, parameters: Any = ()) -> Any:
-        flat = _flat(links, q), _flat(links, v), traced(parameters), _flat(links, tau)
-        return numbers_of(asked(alone(t), *flat), (), "cost")[0]
+        given = flat(links, q), flat(links, v), traced(parameters), flat(links, tau)
+        return numbers_of(asked(alone(t), *given), (), "cost")[0]
 
     return algorithm
 
 
-def _flat(links: Any, values: Any) -> Any:
+def _spread(given: list[Any], places: list[int], count: int) -> list[Any]:
+    """Numbers at their places, zeros elsewhere."""
+    spread: list[Any] = [0.0] * count
+    for i, x in zip(places, given, strict=True):
+        spread[i] = x
+    return spread
+
+
+def flat(links: Any, values: Any) -> Any:
+    """The numbers of all links, one after the other, as an array that NumPy's functions take."""
     return traced(x for k in links.leaders for x in values[k])
 
 

@@ -10,16 +10,20 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from catena.algorithms.actuation import ACTUATORS
 from catena.algorithms.rollouts import NOTHING, torques, turn
 from catena.arguments.arrays import Port, Signature, as_array, check_out
 from catena.arguments.wrenches import wrenches
 from catena.errors import ShapeError, UnsupportedError
 from catena.functions.store import chosen_shape
 from catena.questions.stepping import stepping
+from catena.simulation.checked import kept_rows, pair, positive, whole_steps
 from catena.simulation.divergence import culprit, healthy, located, tell
-from catena.simulation.forces import forces
+from catena.simulation.forces import chosen_actuators, forces
 from catena.simulation.laws import Given, controller, parameter_array, running_cost
 from catena.simulation.run import Run
+from catena.simulation.stiffness import warn_of_stiffness
+from catena.simulation.wrenches import changing
 
 if TYPE_CHECKING:
     from catena.robot import Robot
@@ -39,6 +43,7 @@ class Options:
     kernel: str | None
     joint_limits: Any = False
     ground: Any = None
+    actuators: Any = None
 
 
 @dataclass(frozen=True)
@@ -63,7 +68,9 @@ class Asked:
 
 def rolled_out(robot: Robot, asked: Asked, options: Options, out: Any = None) -> Run:
     """The rollout, with samples that diverged flagged and warned of."""
-    run = run_of(Rollout(robot, asked, options), out)
+    rollout = Rollout(robot, asked, options)
+    warn_of_stiffness("rollout", rollout)
+    run = run_of(rollout, out)
     tell("rollout", robot, run.diverged_step, run.diverged_joint)
     return run
 
@@ -110,9 +117,9 @@ class Rollout:
 
     def __init__(self, robot: Robot, asked: Asked, options: Options) -> None:
         self.robot, self.asked, self.options = robot, asked, options
-        self.dt = _positive("dt", asked.dt)
-        self.first = asked.first + _whole(asked.t0, self.dt)
-        self.bound = None if asked.bound is None else _positive("bound", asked.bound)
+        self.dt = positive("dt", asked.dt)
+        self.first = asked.first + whole_steps(asked.t0, self.dt)
+        self.bound = None if asked.bound is None else positive("bound", asked.bound)
         self.forces = forces(robot, options, asked.control, asked.memory)
         self.step = stepping(
             robot,
@@ -130,11 +137,14 @@ class Rollout:
                 else "rollout: the ground is for unrolled kernels; leave kernel out"
             )
         self.parameters = parameter_array(asked.parameters)
-        self.control = controller(robot.tree, asked.control, self.parameters, self.shape)
+        self.actuators = chosen_actuators(robot, options.actuators)
+        self.control = controller(robot.tree, asked.control, self.parameters, self.shape, self.actuators)
         self.cost = running_cost(robot.tree, asked.cost, self.parameters, self.shape)
         self.tau, self.steps = self._steps()
-        self.rows = _rows(self.steps, asked.every)
-        self.f_ext = None if asked.f_ext is None else wrenches(robot, asked.f_ext, "rollout")
+        self.rows = kept_rows(self.steps, asked.every)
+        self.wrench = changing(robot, asked.f_ext, self.parameters, self.shape)
+        held = asked.f_ext is not None and self.wrench is None
+        self.f_ext = wrenches(robot, asked.f_ext, "rollout") if held else None
         self._noted: tuple[Array, Array] | None = None  # steps and joints that diverged, where they were seen at once
 
     def again(self, **changes: Any) -> Rollout:
@@ -145,24 +155,25 @@ class Rollout:
         """
         other = copy(self)
         other.asked = replace(self.asked, **changes)
-        other.first = other.asked.first + _whole(other.asked.t0, self.dt)
+        other.first = other.asked.first + whole_steps(other.asked.t0, self.dt)
         other._noted = None
         if "memory" in changes:
             other.forces = forces(self.robot, self.options, self.asked.control, changes["memory"])
         if "steps" in changes:
-            other.steps, other.rows = changes["steps"], _rows(changes["steps"], self.asked.every)
+            other.steps, other.rows = changes["steps"], kept_rows(changes["steps"], self.asked.every)
         if "parameters" in changes:
             given = {"parameters": changes["parameters"]}
             other.parameters = given["parameters"]
-            other.control, other.cost = (
+            other.control, other.cost, other.wrench = (
                 law if law is None or "parameters" not in law.values else replace(law, values=given)
-                for law in (self.control, self.cost)
+                for law in (self.control, self.cost, self.wrench)
             )
         return other
 
     def _steps(self) -> tuple[Any, int]:
         """The torques that were given and the number of steps."""
-        tau, steps, nv = self.asked.tau, self.asked.steps, self.robot.nv
+        tau, steps = self.asked.tau, self.asked.steps
+        nv = self.robot.nv if self.actuators is None else len(self.actuators)
         if tau is not None and self.control is not None:
             raise UnsupportedError("rollout: give tau or control, not both; a controller can add torques of its own")
         if steps is not None and (not isinstance(steps, int | np.integer) or isinstance(steps, bool) or steps < 0):
@@ -178,7 +189,7 @@ class Rollout:
             raise ShapeError(
                 f"rollout: tau has {given.shape[-2]} steps (its shape is {given.shape}), steps says {steps}"
             )
-        return given, given.shape[-2]
+        return given if self.actuators is None else self.actuators.spread(given), given.shape[-2]
 
     def times(self, rows: int) -> Array:
         """The times of the start and of so many rows that follow, in s."""
@@ -192,7 +203,7 @@ class Rollout:
     @property
     def laws(self) -> list[Given]:
         """What was given besides torques."""
-        return [law for law in (self.control, self.cost) if law is not None]
+        return [law for law in (self.control, self.cost, self.wrench) if law is not None]
 
     @property
     def compiled(self) -> bool:
@@ -210,8 +221,10 @@ class Rollout:
 
     def _in_one_call(self, rows: int, between: int, out: Any = None, chosen: Array | None = None) -> Results:
         """The rollout, or that of some samples `chosen` by number."""
-        control, cost = (None if given is None else given.law for given in (self.control, self.cost))
-        repeated = turn(self.step, NOTHING if self.free else control, cost, self.bound is not None)
+        laws = self.control, self.cost, self.wrench
+        control, cost, wrench = (None if one is None else one.law for one in laws)
+        drive = None if self.actuators is None else ACTUATORS
+        repeated = turn(self.step, NOTHING if self.free else control, cost, self.bound is not None, drive, wrench)
         present = () if self.f_ext is None else ("f_ext",)
         made = self.robot._compiled.repeated(repeated, present, self.options.dtype, self.shape)
         kernel = made(rows, between)
@@ -226,6 +239,7 @@ class Rollout:
             "over": 0.0,
             "bound": self.bound,
             **self.forces.values,
+            **({} if self.actuators is None else self.actuators.columns()),
             **{name: value for given in self.laws for name, value in self.values(given).items()},
             **({} if self.control is None else self.rows_at(self.control, self.first + np.arange(self.steps))),
         }
@@ -237,7 +251,7 @@ class Rollout:
             ]
             batch = (len(chosen),)
         more = len(kernel.outputs) - 2
-        wanted = kernel.signature.wanted(None if out is None else (*_pair(out), *[None] * more), batch)
+        wanted = kernel.signature.wanted(None if out is None else (*pair(out), *[None] * more), batch)
         found = kernel.compute(given, wanted, batch, keep=True)
         by_name = dict(zip([port.name for port in kernel.outputs], found, strict=True))
         q, v = (by_name["q"], by_name["v"]) if out is None else out
@@ -278,11 +292,15 @@ class Rollout:
 
     def torques(self, t: Array, q: Array, v: Array) -> Any:
         """The torques of the steps after the states that were kept, or how to find them."""
-        if self.control is None:
-            return None if self.tau is None else self.tau[..., :: self.asked.every, :]
         given, before = self.control, (q[..., :-1, :], v[..., :-1, :])
+        if given is None:
+            rows = None if self.tau is None else self.tau[..., :: self.asked.every, :]
+            return rows if rows is None or self.actuators is None else lambda: self.driven(rows, *before)
 
         def found() -> Array:
+            return self.driven(controls(), *before)
+
+        def controls() -> Array:
             if given.law is None:
                 rows = [self._asked_of(given, t[i], q[..., i, :], v[..., i, :]) for i in range(len(t) - 1)]
                 return np.stack(rows, axis=-2)
@@ -293,12 +311,19 @@ class Rollout:
 
         return found
 
+    def driven(self, controls: Array, q: Array, v: Array) -> Array:
+        """The torques that actuators make of controls, where there are actuators."""
+        chosen = self.actuators
+        return controls if chosen is None else chosen.torques(controls[..., chosen.dofs], q, v)
+
     def _asked_of(self, given: Given, t: float, q: Array, v: Array, *more: Any) -> Array:
         """What a function of the user's gives for all samples at a time."""
-        width = () if given is self.cost else (self.robot.nv,)
+        nu = self.robot.nv if self.actuators is None else len(self.actuators)
+        width = () if given is self.cost else (nu,)
         result = np.asarray(given(float(t), q, v, self.parameters, *more))
         try:
-            return np.broadcast_to(result, (*q.shape[:-1], *width))
+            found = np.broadcast_to(result, (*q.shape[:-1], *width))
+            return found if given is self.cost or self.actuators is None else self.actuators.spread(found)
         except ValueError:
             expected = f"({', '.join(['...', *map(str, width)])})"
             raise ShapeError(
@@ -340,7 +365,7 @@ class Rollout:
         if out is None:
             return np.empty(batch + ports[0].shape, dtype), np.empty(batch + ports[1].shape, dtype)
         q, v = (
-            check_out(x, p, batch, dtype, f"rollout: out for {p.name}") for x, p in zip(_pair(out), ports, strict=True)
+            check_out(x, p, batch, dtype, f"rollout: out for {p.name}") for x, p in zip(pair(out), ports, strict=True)
         )
         return q, v
 
@@ -350,13 +375,22 @@ class Rollout:
         acting: Any = tau[..., i, :]
         if self.control is not None:
             acting = self.asked_now(self.control, t, q, v)
+        acting = self.driven(acting, q, v)
         rate = 0.0 if self.cost is None else self.asked_now(self.cost, t, q, v, acting)
-        present = () if self.f_ext is None else ("f_ext",)
+        f_ext = self.wrenches_at(t, q, v)
+        present = () if f_ext is None else ("f_ext",)
         kernel = self.robot._compiled.kernel(self.step, present, self.options.dtype, self.shape)
-        values = {"q": q, "v": v, "tau": acting, "dt": self.dt, "f_ext": self.f_ext, **self.forces.values, **memory}
+        values = {"q": q, "v": v, "tau": acting, "dt": self.dt, "f_ext": f_ext, **self.forces.values, **memory}
         results = kernel(*[values[port.name] for port in kernel.inputs])
         memory.update(zip(self.forces.memory, results[2:], strict=True))
         return results[0], results[1], rate
+
+    def wrenches_at(self, t: float, q: Array, v: Array) -> Any:
+        """The wrenches on links at a time, None for none."""
+        if self.wrench is None:
+            return self.f_ext
+        function: Any = self.wrench.function
+        return function.numbers(t, q, v, self.parameters)
 
     def asked_now(self, given: Given, t: float, q: Array, v: Array, *more: Any) -> Any:
         """What a controller or cost gives, whether it is compiled or called."""
@@ -365,34 +399,3 @@ class Rollout:
         law: Any = given.law
         kernel = self.robot._compiled.kernel(torques(law), (), self.options.dtype, self.shape)
         return kernel(q, v, t, *self.values(given).values(), *self.rows_at(given, t / self.dt).values())
-
-
-def _positive(what: str, value: Any) -> float:
-    array = as_array(value, Port(what, (), positive=True), "rollout")
-    if array.ndim:
-        raise ShapeError(f"rollout: {what} must be one number, got an array of shape {array.shape}")
-    return float(array)
-
-
-def _whole(t0: Any, dt: float) -> int:
-    """How many steps lead to a time."""
-    array = as_array(t0, Port("t0", ()), "rollout")
-    count = float(array) / dt if array.ndim == 0 else float("nan")
-    if not 0 <= count < 2**53 or abs(count - round(count)) > 1e-6 * max(1.0, count):
-        raise ShapeError(f"rollout: t0 must be a multiple of dt, {dt:g} s, of zero or more, got {t0!r}")
-    return round(count)
-
-
-def _rows(steps: int, every: Any) -> int:
-    """How many states are kept after the start."""
-    if not isinstance(every, int | np.integer) or isinstance(every, bool) or every < 1:
-        raise ShapeError(f"rollout: every must be a whole number above zero, got {every!r}")
-    if steps % every:
-        raise ShapeError(f"rollout: every must divide the number of steps, {steps}, got {every}")
-    return steps // int(every)
-
-
-def _pair(out: Any) -> tuple[Any, Any]:
-    if not isinstance(out, tuple) or len(out) != 2:
-        raise ShapeError(f"rollout: out must be a tuple of two arrays, (q, v), got a {type(out).__name__}")
-    return out

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
@@ -11,6 +11,7 @@ import numpy.typing as npt
 from catena.arguments.wrenches import Wrenches
 from catena.errors import UnsupportedError
 from catena.functions.question import Answering
+from catena.model.actuators import Actuators
 from catena.simulation.chunked import chunked, run_in_chunks
 from catena.simulation.forces import JointLimits
 from catena.simulation.ground import Ground
@@ -41,7 +42,7 @@ class Rollouts(Answering):
         control: Control | None = None,
         cost: Callable[..., Any] | None = None,
         parameters: npt.ArrayLike | None = None,
-        f_ext: Wrenches = None,
+        f_ext: Wrenches | Callable[..., Any] = None,
         every: int = 1,
         bound: float | None = None,
         integrator: str = "semi_implicit",
@@ -50,6 +51,7 @@ class Rollouts(Answering):
         joint_springs: bool = True,
         joint_limits: bool | JointLimits = False,
         ground: Ground | None = None,
+        actuators: bool | Actuators | Iterable[str] = False,
         memory: Mapping[str, npt.ArrayLike] | None = None,
         out: tuple[Array, Array] | None = None,
         dtype: npt.DTypeLike = np.float64,
@@ -81,7 +83,8 @@ class Rollouts(Answering):
                 step. `run.cost`, (...), is the sum of it over all steps times dt.
             parameters: numbers for control and cost, (..., count).
             f_ext: wrenches on links that are held throughout, (..., links, 6) in their frames, or a mapping from links
-                and frames to wrenches (..., 6).
+                and frames to wrenches (..., 6); or a function of (t, q, v, parameters) that gives such, compiled if
+                that is possible, as a controller is.
             every: states are kept every so many steps, which must divide the number of steps; `every=steps` keeps the
                 start and the end.
             bound: samples in which a joint is faster than this, in rad/s or m/s, count as diverged.
@@ -93,6 +96,8 @@ class Rollouts(Answering):
             joint_limits: whether springs push joints back into their ranges; True for stiff ones, or a
                 `catena.JointLimits`.
             ground: what the robot stands on, a `catena.Ground`; None for nothing.
+            actuators: True, or names of `robot.actuators`: then tau and what a controller gives are controls of these,
+                (..., nu), and torques come from their gears, gains and limits.
             memory: what friction remembers from before, `run.memory` of the run that this one goes on from.
             out: arrays for the states, a tuple (q, v).
             dtype: float64 or float32.
@@ -102,7 +107,9 @@ class Rollouts(Answering):
             The run. Cost: O(n) for each step.
         """
         robot = cast("Robot", self)
-        options = Options(integrator, method, joint_losses, joint_springs, dtype, kernel, joint_limits, ground)
+        options = Options(
+            integrator, method, joint_losses, joint_springs, dtype, kernel, joint_limits, ground, actuators
+        )
         asked = Asked(q, v, tau, dt, steps, control, cost, parameters, f_ext, every, bound, t0=t0, memory=memory)
         if chunked(asked):
             if out is not None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, cast
@@ -14,10 +14,12 @@ import numpy.typing as npt
 
 from catena.algorithms.integrators import INTEGRATORS
 from catena.arguments.arrays import Port, Signature
+from catena.arguments.scalars import real
 from catena.arguments.words import one_of
 from catena.arguments.wrenches import Wrenches
 from catena.errors import LoadError, ShapeError, UnsupportedError
 from catena.functions.question import Answering
+from catena.model.actuators import Actuators
 from catena.questions.closed_chains import ClosedChains
 from catena.questions.stepping import INTEGRATOR_HINTS
 from catena.simulation.checkpoints import Checkpoint, fingerprint
@@ -32,6 +34,7 @@ from catena.simulation.laws import Control
 from catena.simulation.progress import Bar
 from catena.simulation.rolling import Asked, Options, Rollout, run_of
 from catena.simulation.run import Run
+from catena.simulation.stiffness import warn_of_stiffness
 
 if TYPE_CHECKING:
     from catena.robot import Robot
@@ -44,6 +47,9 @@ OWN = ("adaptive", "variational")
 
 PACE = 0.1
 """About so many seconds are computed at a time: then Ctrl-C is heard, and the progress bar moves."""
+
+MOST_STEPS = 2**53
+"""Beyond these, steps cannot be counted in the time that they take."""
 
 FIRST = 16
 """Rows that are computed first, to see how long they take."""
@@ -59,7 +65,7 @@ def simulate(
     t0: float = 0.0,
     control: Control | None = None,
     parameters: npt.ArrayLike | None = None,
-    f_ext: Wrenches = None,
+    f_ext: Wrenches | Callable[..., Any] = None,
     integrator: str = "semi_implicit",
     every: int = 1,
     events: Mapping[str, Watch] | None = None,
@@ -73,6 +79,7 @@ def simulate(
     gains: npt.ArrayLike | None = None,
     joint_limits: bool | JointLimits = False,
     ground: Ground | None = None,
+    actuators: bool | Actuators | Iterable[str] = False,
     memory: Mapping[str, npt.ArrayLike] | None = None,
     progress: bool | None = None,
     checkpoint: str | os.PathLike[str] | None = None,
@@ -94,7 +101,8 @@ def simulate(
         control: a function of (t, q, v, parameters) that gives torques, or one of `catena.controllers`; see
             `robot.rollout`. It is asked at the start of each step, with "adaptive" whenever the integrator wants.
         parameters: numbers for the controller, (..., count).
-        f_ext: wrenches on links that are held throughout, (..., links, 6), or a mapping from links and frames.
+        f_ext: wrenches on links that are held throughout, (..., links, 6), or a mapping from links and frames; or a
+            function of (t, q, v, parameters) that gives such.
         integrator: how a step is made: one of those of `robot.step`; or "adaptive", steps of order 8 (Dormand and
             Prince) as long as the tolerance allows, for one sample; or "variational", the midpoint rule of Hamilton's
             principle, of order 2, whose energy stays bounded over long runs, for up to 16 joints that turn or slide.
@@ -114,6 +122,7 @@ def simulate(
         joint_limits: whether springs push joints back into their ranges, for integrators of one stage; True or a
             `catena.JointLimits`.
         ground: what the robot stands on, for integrators of one stage: a `catena.Ground`; None for nothing.
+        actuators: True, or names of `robot.actuators`: then a controller gives controls of these, (..., nu).
         memory: what friction remembers from before, `run.memory` of the run that this one goes on from.
         progress: whether to show a progress bar; if None, on a terminal when it takes long.
         checkpoint: a file that the run so far is written to every few seconds, and at the end. If it is there at the
@@ -128,7 +137,15 @@ def simulate(
     steps = _steps(duration, dt)
     own = one_of("integrator", integrator, (*INTEGRATORS, *OWN), INTEGRATOR_HINTS) in OWN
     options = Options(
-        "rk4" if own else integrator, method, joint_losses, joint_springs, np.float64, None, joint_limits, ground
+        "rk4" if own else integrator,
+        method,
+        joint_losses,
+        joint_springs,
+        np.float64,
+        None,
+        joint_limits,
+        ground,
+        actuators,
     )
     asked = Asked(q, v, None, dt, steps, control, None, parameters, f_ext, every, bound, t0=t0, memory=memory)
     if chunked(asked):
@@ -137,6 +154,8 @@ def simulate(
         found = run_in_chunks("simulate", chunk, alone, asked, options)
         return replace(found, integrator=integrator)
     rollout = _rollout(robot, asked, options, integrator, projected, gains)
+    if not own and not isinstance(robot, ClosedChains):
+        warn_of_stiffness("simulate", rollout)
     file = None if checkpoint is None else Checkpoint(checkpoint, fingerprint(rollout, integrator, tolerance))
     found = _simulated(rollout, integrator, watches(events, stop), tolerance, progress, file)
     if isinstance(robot, ClosedChains):
@@ -177,8 +196,11 @@ def _rollout(
     """A rollout of what was given, with the steps that it can make."""
     if isinstance(robot, ClosedChains):
         one_of("integrator of a System", integrator, CLOSED_INTEGRATORS, INTEGRATOR_HINTS)
-        if options.ground is not None or options.joint_limits:
-            raise UnsupportedError("simulate: ground and joint_limits act on robots, not on a catena.System")
+        if options.ground is not None or options.joint_limits or options.actuators or callable(asked.f_ext):
+            raise UnsupportedError(
+                "simulate: ground, joint_limits, actuators and wrenches that change are for robots, not for a "
+                "catena.System"
+            )
         return rollout_of(robot, asked, options, projected, gains)
     if gains is not None:
         raise UnsupportedError("simulate: gains are those of constraints, and a Robot has none; give a catena.System")
@@ -342,10 +364,10 @@ def _part(rollout: Rollout, q: Array, v: Array, row: int, count: int, memory: An
 
 def _steps(duration: Any, dt: Any) -> int:
     """How many steps make up a duration."""
-    for what, value in (("duration", duration), ("dt", dt)):
-        if not isinstance(value, int | float | np.integer | np.floating) or not 0 < value < np.inf:
-            raise ShapeError(f"simulate: {what} must be a finite number of seconds above zero, got {value!r}")
-    steps = round(float(duration) / float(dt))
+    whole, part = real("simulate: duration", duration, above=0.0), real("simulate: dt", dt, above=0.0)
+    if not whole / part < MOST_STEPS:
+        raise ShapeError(f"simulate: dt must be long enough for less than {MOST_STEPS:g} steps, got {part:g} s")
+    steps = round(whole / part)
     if steps < 1:
-        raise ShapeError(f"simulate: dt must be no longer than the duration, {duration:g} s, got {dt:g} s")
+        raise ShapeError(f"simulate: dt must be no longer than the duration, {whole:g} s, got {part:g} s")
     return steps

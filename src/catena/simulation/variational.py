@@ -62,13 +62,14 @@ def _refuse(rollout: Rollout) -> None:
     types = [JOINT_TYPES[code] for code in np.unique(robot.tree.joint_type)]
     found = [f"joints of type {joint.name}" for joint in types if not joint.flat]
     found += [f"{robot.nv} degrees of freedom"] if robot.nv > MOST else []
-    found += ["wrenches"] if rollout.f_ext is not None else []
+    found += ["wrenches"] if rollout.f_ext is not None or rollout.wrench is not None else []
+    found += ["actuators"] if rollout.actuators is not None else []
     found += ["a controller that goes along a spline"] if rollout.control and rollout.control.along else []
     found += ["a controller that cannot be compiled"] if not rollout.compiled else []
     if found:
         raise UnsupportedError(
-            f"simulate: integrator='variational' is for at most {MOST} joints that turn or slide, without wrenches, "
-            f"and for controllers that can be compiled; found {found[0]}; use 'rk4' or 'adaptive'"
+            f"simulate: integrator='variational' is for at most {MOST} joints that turn or slide, without wrenches "
+            f"and actuators, and for controllers that can be compiled; found {found[0]}; use 'rk4' or 'adaptive'"
         )
 
 

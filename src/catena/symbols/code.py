@@ -17,14 +17,18 @@ _WIDE = 120
 _GROUPS = ("q", "qdot", "qddot", "tau")
 
 
-def code(result: Symbolic, language: str, parameters: str) -> str:
+def code(result: Symbolic, language: str, parameters: str, interface: str | None = None) -> str:
     """The source of a function that computes the matrices of a result; see :meth:`Symbolic.code`."""
     if language not in ("python", "c", "latex"):
         raise UnsupportedError(f"code: expected 'python', 'c' or 'latex', found {language!r}")
     if parameters not in ("numbers", "named"):
         raise UnsupportedError(f"parameters: expected 'numbers' or 'named', found {parameters!r}")
+    if interface not in (None, "casadi") or (interface and language != "c"):
+        raise UnsupportedError(f"interface: expected None, or 'casadi' for code in C, found {interface!r}")
     if language == "latex":
         return latex(result)
+    if interface == "casadi":
+        return with_casadi(result, parameters == "named")
     return (python if language == "python" else c)(result, parameters == "named")
 
 
@@ -75,6 +79,87 @@ def c(result: Symbolic, named: bool) -> str:
     for name, matrix in result.matrices.items():
         lines += [f"    {_output(name)}[{i}] = {_printed(ccode, x)};" for i, x in enumerate(matrix)]
     return "\n".join([*lines, "}", ""])
+
+
+_CASADI = """
+typedef double casadi_real;
+typedef long long int casadi_int;
+
+#ifdef _WIN32
+#define EXPORT __declspec(dllexport)
+#else
+#define EXPORT
+#endif
+
+static const casadi_int IN_SHAPE[{inputs}][3] = {{{in_shapes}}};
+static const casadi_int OUT_SHAPE[{outputs}][3] = {{{out_shapes}}};
+static const char *const IN_NAME[{inputs}] = {{{in_names}}};
+static const char *const OUT_NAME[{outputs}] = {{{out_names}}};
+
+EXPORT int {name}(const casadi_real **arg, casadi_real **res, casadi_int *iw, casadi_real *w, int mem)
+{{
+    static const casadi_real zero[{widest}] = {{0}};
+    const casadi_real *in[{inputs}];
+    casadi_real {rows};
+    int i, j;
+    (void)iw, (void)w, (void)mem;
+    for (i = 0; i < {inputs}; ++i)
+        in[i] = arg[i] ? arg[i] : zero;
+    {name}_rows({call});
+{copies}
+    return 0;
+}}
+
+EXPORT int {name}_alloc_mem(void) {{ return 0; }}
+EXPORT int {name}_init_mem(int mem) {{ (void)mem; return 0; }}
+EXPORT void {name}_free_mem(int mem) {{ (void)mem; }}
+EXPORT int {name}_checkout(void) {{ return 0; }}
+EXPORT void {name}_release(int mem) {{ (void)mem; }}
+EXPORT void {name}_incref(void) {{}}
+EXPORT void {name}_decref(void) {{}}
+EXPORT casadi_int {name}_n_in(void) {{ return {inputs}; }}
+EXPORT casadi_int {name}_n_out(void) {{ return {outputs}; }}
+EXPORT casadi_real {name}_default_in(casadi_int i) {{ (void)i; return 0; }}
+EXPORT const char *{name}_name_in(casadi_int i) {{ return i >= 0 && i < {inputs} ? IN_NAME[i] : 0; }}
+EXPORT const char *{name}_name_out(casadi_int i) {{ return i >= 0 && i < {outputs} ? OUT_NAME[i] : 0; }}
+EXPORT const casadi_int *{name}_sparsity_in(casadi_int i) {{ return i >= 0 && i < {inputs} ? IN_SHAPE[i] : 0; }}
+EXPORT const casadi_int *{name}_sparsity_out(casadi_int i) {{ return i >= 0 && i < {outputs} ? OUT_SHAPE[i] : 0; }}
+EXPORT int {name}_work(casadi_int *sz_arg, casadi_int *sz_res, casadi_int *sz_iw, casadi_int *sz_w)
+{{
+    if (sz_arg) *sz_arg = {inputs};
+    if (sz_res) *sz_res = {outputs};
+    if (sz_iw) *sz_iw = 0;
+    if (sz_w) *sz_w = 0;
+    return 0;
+}}
+"""
+
+
+def with_casadi(result: Symbolic, named: bool) -> str:
+    """The C function behind CasADi's interface of external functions: dense matrices, column by column there."""
+    name, groups = _identifier(result.what), groups_of(result)
+    sizes = {group: len(result.coordinates[group]) for group in groups}
+    sizes |= {"parameters": len(result.parameters)} if named else {}
+    shapes = {output: matrix.shape for output, matrix in result.matrices.items()}
+    copies = [
+        f"    if (res[{k}])\n        for (i = 0; i < {m}; ++i)\n            for (j = 0; j < {n}; ++j)\n"
+        f"                res[{k}][i + {m} * j] = {_output(output)}[{n} * i + j];"
+        for k, (output, (m, n)) in enumerate(shapes.items())
+    ]
+    interface = _CASADI.format(
+        name=name,
+        inputs=len(sizes),
+        outputs=len(shapes),
+        in_shapes=", ".join(f"{{{size}, 1, 1}}" for size in sizes.values()),
+        out_shapes=", ".join(f"{{{m}, {n}, 1}}" for m, n in shapes.values()),
+        in_names=", ".join(f'"{x}"' for x in sizes),
+        out_names=", ".join(f'"{x}"' for x in shapes),
+        widest=max(1, *sizes.values()),
+        rows=", ".join(f"{_output(x)}[{max(1, m * n)}]" for x, (m, n) in shapes.items()),
+        call=", ".join([f"in[{i}]" for i in range(len(sizes))] + [_output(x) for x in shapes]),
+        copies="\n".join(copies),
+    )
+    return c(result, named).replace(f"void {name}(", f"static void {name}_rows(") + interface
 
 
 def latex(result: Symbolic) -> str:

@@ -111,7 +111,7 @@ class Symbolic:
 
         return compiled
 
-    def code(self, language: str = "python", *, parameters: str = "numbers") -> str:
+    def code(self, language: str = "python", *, parameters: str = "numbers", interface: str | None = None) -> str:
         """The source of a function that computes the matrices: "python", "c" or "latex".
 
             print(catena.symbolic(arm, "udu").code("c"))
@@ -120,8 +120,15 @@ class Symbolic:
         returns nested lists, one for each matrix; the C function takes pointers to doubles and writes each matrix row
         by row. `parameters` are "numbers", the robot's own, or "named": a further argument, in Python a mapping by
         name, in C an array in the order of `parameters`. LaTeX is one aligned block of equations.
+
+        With `interface="casadi"` the C source has CasADi's interface of external functions besides. Compiled to a
+        shared library, it is a function of CasADi's with inputs and outputs of these names:
+
+            casadi.external("forward_dynamics", "./code.so")(q, qdot, tau)
+
+        CasADi takes its derivatives by differences (option `enable_fd`); :mod:`catena.casadi` has exact ones.
         """
-        return code(self, language, parameters)
+        return code(self, language, parameters, interface)
 
     def _repr_latex_(self) -> str:
         """What notebooks show."""

@@ -90,6 +90,13 @@ def test_it_is_the_system_made_in_code(file: Path) -> None:
     assert catena.System.load(TWO, package_roots=[file.parent]) == made
 
 
+def test_mimic_joints_are_coupled_or_not() -> None:
+    text = '[robots.hand]\nmodel = "gripper"\n'
+    assert catena.System.load(text).constraint_names == ("mimic hand/right_slide",)
+    free = catena.System.load(f'mimic = "independent"\n{text}')
+    assert (free.nv, free.constraints) == (2, ())
+
+
 def test_every_kind_of_constraint() -> None:
     head = '[robots.a]\nmodel = "two_link_arm"\n[objects.b]\nmass = 1.0\ninertia = [1, 1, 1]\n'
     more = {"Distance": "distance = 0.5", "Universal": 'axis = "z"\naxis2 = [1, 0, 0]'}

@@ -18,7 +18,7 @@ from catena.kernels.codegen.entries import batch_function, single_function
 from catena.kernels.codegen.repeated import Places, repeated_function
 from catena.kernels.machine.target import Target
 from catena.trace.graph import LEAF, Expr, Operand, live
-from catena.trace.recorder import BASE, CARRY, CONST, PARENT, SELF, Body, Loop, Recording, Slot
+from catena.trace.recorder import BASE, CARRY, CONST, PARENT, SELF, TIP, Body, Loop, Recording, Slot
 
 CARRIED_TWICE = 8
 """So many numbers may go from link to link for two samples in turn; of more, there are not enough registers."""
@@ -176,8 +176,9 @@ class _Sweeps:
         w.put(f"br label %loop{number + 1}.start")
 
     def _epilogue(self) -> None:
-        """After all loops, what is made of the base's values."""
-        here = {BASE: "%fields", **self._arrays(_NO_LINK)}
+        """After all loops, what is made of the values of the base and of the last link."""
+        tip = self._at("%fields", self.w.new(f"mul i64 %links, {self.slots}"))
+        here = {BASE: "%fields", TIP: tip, **self._arrays(_NO_LINK)}
         self._body("base", self.recording.epilogue, here, (), ())
 
     def _turn_at_base(self, number: int, body: Body) -> None:
@@ -293,7 +294,7 @@ class _Sweeps:
             return f"%{name}.c{carried.index(index)}"
         if array == CONST:
             return self._everywhere(here[CONST], columns.index(index))
-        if array in (SELF, PARENT, BASE):
+        if array in (SELF, PARENT, BASE, TIP):
             return self._load(self._at(here[array], str(self.recording.slots[index])))
         place = f"in:{array}"
         if place in self.shared:

@@ -7,8 +7,8 @@ MuJoCo's bodies become links of the same names, hanging on the world, which is t
 - A body with several joints becomes several links, "body:joint", all massless but the last.
 - A joint that does not pass through its body's origin moves a link "body:joint" whose frame lies on the joint; the body
   is fixed to it, so its name stays good wherever a link or frame is asked for.
-- Tendons, actuators, equality constraints, contacts and fluids are not part of a robot; warnings say so. Springs of
-  joints are, apart from those of free joints.
+- Tendons, equality constraints, contacts and fluids are not part of a robot; warnings say so. Springs of joints are,
+  apart from those of free joints, and so are actuators that drive a hinge or a slide without activations of their own.
 """
 
 from __future__ import annotations
@@ -28,6 +28,7 @@ import numpy.typing as npt
 from catena.errors import LoadError, ModelError, UnsupportedError
 from catena.later import install
 from catena.model.parts import JointPart, LinkPart
+from catena.model.readers.mjcf_actuators import actuators
 from catena.model.readers.mjcf_equality import equalities
 from catena.model.readers.mjcf_shapes import rotation_of, shapes_of
 from catena.model.readers.mjcf_source import Source, mjcf_source
@@ -39,7 +40,6 @@ FREE, BALL, SLIDE, HINGE = range(4)  # mjtJoint
 _LEFT_OUT = {
     "neq": "equality constraints",
     "ntendon": "tendons",
-    "nu": "actuators",
     "nflex": "deformable bodies",
     "nplugin": "plugins",
 }
@@ -89,9 +89,9 @@ class MjcfParts:
     """The parts of one compiled MJCF model: `name`, `links`, `joints`, `gravity`, `warnings` about what is left out.
 
     With `floating`, a lone root body without joints gets a free one, as if the file had a <freejoint/>;
-    `has_free_base` says whether the root moves freely, by the file's word or by this. With `closed`, `equalities` are
-    its constraints. `paths` are those of mesh files by the names MuJoCo has for them. Numbers that are not finite, or
-    too large to reckon with, are a ModelError.
+    `has_free_base` says whether the root moves freely, by the file's word or by this. `actuators` are those that drive
+    joints, by name. With `closed`, `equalities` are its constraints. `paths` are those of mesh files by the names
+    MuJoCo has for them. Numbers that are not finite, or too large to reckon with, are a ModelError.
     """
 
     def __init__(
@@ -115,7 +115,8 @@ class MjcfParts:
         _check_numbers(model, self._bodies, self._joints)
         self.gravity = _gravity(model)
         self.equalities, unheld = equalities(model, self._bodies, self._joints) if closed else ([], [])
-        self.warnings = _left_out(model, {"neq"} if closed else set()) + unheld
+        self.actuators, others = actuators(model, self._joints)
+        self.warnings = _left_out(model, {"nu", *(["neq"] if closed else [])}, others) + unheld
         self.links: list[LinkPart] = [LinkPart("world", meshes=shapes_of(model, 0, paths))]
         self.joints: list[JointPart] = []
         for body in range(1, model.nbody):
@@ -226,10 +227,12 @@ def _gravity(model: Any) -> tuple[float, ...]:
     return (0.0, 0.0, 0.0) if off else tuple(map(float, model.opt.gravity))
 
 
-def _left_out(model: Any, known: set[str]) -> list[str]:
-    """What the model has beyond a tree of rigid bodies, and beyond what is `known`, as warnings."""
+def _left_out(model: Any, known: set[str], actuators: int) -> list[str]:
+    """What the model has beyond a tree of rigid bodies and what is `known`, and so many actuators, as warnings."""
     counts = {what: getattr(model, key, 0) for key, what in _LEFT_OUT.items() if key not in known}
     found = [f"{count} {what}" for what, count in counts.items() if count]
+    if actuators:
+        found.append(f"{actuators} actuators that drive no hinge or slide by a gear alone")
     springs = int(np.count_nonzero(model.jnt_stiffness[model.jnt_type == FREE]))
     if springs:
         found.append(f"{springs} springs of free joints")

@@ -5,8 +5,8 @@ gives leaves that a kernel will load, writing gives stores, and when the generat
 algorithm is run twice: the first run only finds out which fields are accumulated at the parent (``P[k.parent] += …``)
 and where.
 
-After its last sweep an algorithm may read fields at the base, compute with them, and write fields at the base: the
-*epilogue*, straight-line code after the last loop.
+After its last sweep an algorithm may read fields at the base, and at the tip of a chain, compute with them, and write
+fields at the base: the *epilogue*, straight-line code after the last loop.
 
 On a chain, what goes from one link to the next stays in registers: a field read at the parent in the sweep that writes
 it, and a sum that the parent accumulates, are *carried* from one turn of the loop to the next.
@@ -20,6 +20,7 @@ from catena.trace.recorder.recording import (
     CONST,
     PARENT,
     SELF,
+    TIP,
     Body,
     LinkClass,
     Loop,
@@ -35,6 +36,7 @@ __all__ = [
     "CONST",
     "PARENT",
     "SELF",
+    "TIP",
     "Body",
     "InputField",
     "LinkClass",

@@ -15,7 +15,7 @@ from catena.spatial import Dofs, Motion, Vec3
 from catena.spatial.leaves import leaves, rebuilt
 from catena.sweeps import Link
 from catena.trace.graph import LEAF, Expr, Graph, Operand, live
-from catena.trace.recorder.recording import BASE, CARRY, CONST, PARENT, SELF, Body, LinkClass, Loop, Slot
+from catena.trace.recorder.recording import BASE, CARRY, CONST, PARENT, SELF, TIP, Body, LinkClass, Loop, Slot
 
 _NO_LOOP = -2
 """In place of a loop's number, when fields are read between loops."""
@@ -31,6 +31,12 @@ class TheBase:
     """The base: its values are numbers known before the loops start, and after them what links have added to those."""
 
     where = BASE
+
+
+class TheTip:
+    """The last link of a chain, after the loops."""
+
+    where = TIP
 
 
 class AnyLink(Link):
@@ -85,6 +91,8 @@ class RolledField:
         links, where = self.links, link.where
         if where == BASE:
             return self._at_base()
+        if where == TIP:
+            return rebuilt(self.templates["any"], iter(self._load(TIP, self.templates["any"])))
         if (self.name, where) in links.pending:
             return links.pending[self.name, where]
         if where == PARENT:
@@ -180,7 +188,7 @@ class RolledField:
 
 def known_before(x: Operand) -> bool:
     """Whether x can be computed before the loops start: a number, or a function of inputs of the whole robot."""
-    inside = (CONST, SELF, PARENT, CARRY, BASE)
+    inside = (CONST, SELF, PARENT, CARRY, BASE, TIP)
     return all(node.op != LEAF or node.args[0] not in inside for node in live([x]))
 
 
@@ -211,7 +219,7 @@ class RolledLinks:
         self, classes: Sequence[LinkClass], gravity: Sequence[float], chain: bool, habits: Habits, graph: Graph
     ) -> None:
         self.classes, self.chain, self.habits, self.graph = classes, chain, habits, graph
-        self.base = TheBase()
+        self.base, self.tip = TheBase(), TheTip()
         self.gravity = Motion(Vec3.zero(), Vec3(*gravity))
         self.adopted: Mapping[str, Any] | None = None
         self.found = Habits()

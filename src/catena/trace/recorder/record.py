@@ -10,7 +10,19 @@ from catena.scalars import Scalar
 from catena.trace.graph import LEAF, Graph, Operand, live
 from catena.trace.recorder.links import AnyLink, Habits, RolledField, RolledLinks
 from catena.trace.recorder.merge import merged
-from catena.trace.recorder.recording import BASE, CARRY, CONST, PARENT, SELF, Body, LinkClass, Loop, Recording, Slot
+from catena.trace.recorder.recording import (
+    BASE,
+    CARRY,
+    CONST,
+    PARENT,
+    SELF,
+    TIP,
+    Body,
+    LinkClass,
+    Loop,
+    Recording,
+    Slot,
+)
 
 _END = 1 << 30  # the loop after all loops: whoever asks for the outputs
 
@@ -70,6 +82,7 @@ def _laid_out(links: RolledLinks, classes: list[LinkClass], epilogue: Body) -> R
     at_base = _arriving(epilogue).union(*[_arriving(body) for x in loops if not x.direction for body in x.bodies])
     asked = {(CARRY, slot, _END) for slot in at_base}
     asked |= {(SELF, slot, _END) for slot in at_base if not links.chain or slot in _put_at_base(loops)}
+    asked |= {(SELF, slot, _END) for slot in _read(epilogue, TIP)}
     loads = set[Load]()
     while True:
         found = asked | {
@@ -100,10 +113,15 @@ def _laid_out(links: RolledLinks, classes: list[LinkClass], epilogue: Body) -> R
 
 def _arriving(epilogue: Body) -> set[Slot]:
     """The scalars of the base that the epilogue reads."""
-    read = [node.args for node in live(list(epilogue.stores.values())) if node.op == LEAF]
-    if any(array in (CONST, SELF, PARENT, CARRY) for array, _ in read):
+    if any(_read(epilogue, array) for array in (CONST, SELF, PARENT, CARRY)):
         raise CatenaError("after the last sweep an algorithm may only compute with what fields hold at links.base")
-    return {slot for array, slot in read if array == BASE}
+    return _read(epilogue, BASE)
+
+
+def _read(epilogue: Body, array: str) -> set[Slot]:
+    """The scalars that the epilogue reads from an array."""
+    leaves = [node.args for node in live(list(epilogue.stores.values())) if node.op == LEAF]
+    return {slot for read, slot in leaves if read == array}
 
 
 def _put_at_base(loops: Sequence[Loop]) -> set[Slot]:

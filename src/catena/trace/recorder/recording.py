@@ -16,9 +16,9 @@ from catena.trace.graph import Operand
 
 Array = npt.NDArray[Any]
 
-CONST, SELF, PARENT, CARRY, BASE = "const", "self", "parent", "carry", "base"
+CONST, SELF, PARENT, CARRY, BASE, TIP = "const", "self", "parent", "carry", "base", "tip"
 """The arrays that leaves stand for, besides inputs: link constants, fields of the link and of its parent, carried
-values, and fields of the base after the loops."""
+values, and fields of the base and of a chain's last link after the loops."""
 
 Slot = tuple[str, int]
 """A field's name and the number of one of its scalars."""

@@ -1,0 +1,59 @@
+"""Single numbers, seeds and robots that callers give, checked with messages for people."""
+
+from __future__ import annotations
+
+import math
+from sys import float_info
+from typing import Any
+
+import numpy as np
+
+from catena.errors import ShapeError, UnsupportedError
+from catena.later import reading_files
+from catena.model.tree import Tree
+
+
+def real(what: str, value: Any, above: float = -math.inf, below: float = math.inf, least: float = -math.inf) -> float:
+    """One finite number within these bounds; ShapeError for anything else. `what` names it."""
+    found = math.nan
+    if isinstance(value, int | float | np.integer | np.floating) and abs(value) <= float_info.max:
+        found = float(value)
+    if above < found < below and found >= least:
+        return found
+    bounds = {f"above {above:g}": above, f"of at least {least:g}": least, f"below {below:g}": below}
+    words = " and ".join(word for word, bound in bounds.items() if math.isfinite(bound)) or "that is finite"
+    raise ShapeError(f"{what} must be a number {words}, got {shown(value)}")
+
+
+def whole(what: str, value: Any, least: int = 0) -> int:
+    """A whole number of at least so much; ShapeError for anything else."""
+    if isinstance(value, int | np.integer) and not isinstance(value, bool) and least <= value < 2**63:
+        return int(value)
+    raise ShapeError(f"{what} must be a whole number of at least {least}, got {shown(value)}")
+
+
+def generator(what: str, rng: Any) -> np.random.Generator:
+    """A NumPy generator: the one given, or of a seed; ShapeError for what is neither."""
+    if isinstance(rng, np.random.Generator):
+        return rng
+    with reading_files(what):  # NumPy imports its random part when first used
+        try:
+            return np.random.default_rng(rng)
+        except (TypeError, ValueError, OverflowError, MemoryError, RuntimeError):
+            raise ShapeError(
+                f"{what}: rng must be a NumPy generator, a seed of zero or more, or None, got {shown(rng)}"
+            ) from None
+
+
+def a_robot(what: str, robot: Any) -> Any:
+    """The robot itself; UnsupportedError for anything that has no tree."""
+    if not isinstance(getattr(robot, "tree", None), Tree):
+        raise UnsupportedError(f"{what}: expected a Robot first, got a {type(robot).__name__}")
+    return robot
+
+
+def shown(value: Any) -> str:
+    """A value as messages show it."""
+    if isinstance(value, int | float | None) and type(value).__module__ == "builtins":
+        return f"{value!r}" if not isinstance(value, int) or abs(value) < 10**30 else "an integer of many digits"
+    return f"a {type(value).__name__}"

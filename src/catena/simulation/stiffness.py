@@ -1,0 +1,75 @@
+"""Whether steps are too long for the stiffest spring or damper that explicit integrators have to follow."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from catena.errors import StepWarning, warn
+
+if TYPE_CHECKING:
+    from catena.simulation.rolling import Rollout
+
+Array = npt.NDArray[Any]
+
+LONGEST = {"semi_implicit": 2.0, "midpoint": 2.0, "rk4": 2.78}
+"""How many radians of the fastest swing, or times of the fastest decay, fit in a step that is stable."""
+
+ITERATIONS = 30
+"""Of the power method; each costs O(n)."""
+
+
+def warn_of_stiffness(question: str, rollout: Rollout) -> None:
+    """Warn if a step is longer than the fastest swing or decay allows, at the first state of a rollout."""
+    longest = LONGEST.get(rollout.options.integrator)
+    springs, dampers = _springs(rollout)
+    if longest is None or not (springs.any() or dampers.any()):
+        return
+    robot = rollout.robot
+    q = np.asarray(rollout.asked.q, float)
+    first = q.reshape(-1, q.shape[-1])[:1] if q.ndim and q.shape[-1:] == (robot.nq,) else q[:0]
+    if not first.size or not np.isfinite(first).all():
+        return
+    M = robot.mass_matrix(first[0])
+    rates = np.sqrt(_largest(M, springs)), _largest(M, dampers)
+    fastest = max(rates)
+    if fastest * rollout.dt > longest:
+        what = "spring" if rates[0] >= rates[1] else "damper"
+        warn(
+            f"{question}: dt is {rollout.dt:g} s, too long for the stiffest {what}: steps of "
+            f"{rollout.options.integrator!r} are stable below {longest / fastest:.2g} s; shorten them, or take it "
+            "implicitly (integrator='linearly_implicit', catena.controllers.servo)",
+            StepWarning,
+        )
+
+
+def _springs(rollout: Rollout) -> tuple[Array, Array]:
+    """Stiffness and damping of all degrees of freedom that act explicitly: the model's, and gains of a controller."""
+    robot, options = rollout.robot, rollout.options
+    stiffness = np.array(robot.stiffness) * bool(options.joint_springs)
+    damping = np.array(robot.damping) * bool(options.joint_losses)
+    given = rollout.control
+    if given is not None and given.law is not None and given.law.name in ("pd", "hold"):
+        kp, kd = (np.asarray(given.values[name], float) for name in ("kp", "kd"))
+        stiffness, damping = stiffness + _most(kp), damping + _most(kd)
+    return stiffness, damping
+
+
+def _most(gains: Array) -> Array:
+    """The largest gains of all samples, one number or (nv,)."""
+    return np.nan_to_num(gains.reshape(-1, gains.shape[-1]).max(axis=0) if gains.ndim > 1 else gains)
+
+
+def _largest(M: Any, numbers: Array) -> float:
+    """The largest eigenvalue of M⁻¹ times a diagonal matrix, by the power method."""
+    root = np.sqrt(np.maximum(numbers, 0.0))
+    x, size = np.where(root > 0, 1.0 + 0.1 * np.sin(np.arange(len(root))), 0.0), 0.0
+    for _ in range(ITERATIONS if root.any() else 0):
+        x = root * M.solve(root * x)
+        size = float(np.linalg.norm(x))
+        if not 0 < size < np.inf:
+            return 0.0
+        x = x / size
+    return size
