@@ -94,6 +94,7 @@ def test_batches_that_do_not_fit_are_named(question: str, shape: str) -> None:
 
 @pytest.mark.parametrize("shape", SHAPES)
 @pytest.mark.parametrize("question", QUESTIONS)
+@pytest.mark.filterwarnings("ignore::catena.SingularWarning")
 def test_wrong_out_is_named(question: str, shape: str) -> None:
     good, options = QUESTIONS[question], {"kernel": shape}
     result = getattr(ARM, question)(**good, **options)

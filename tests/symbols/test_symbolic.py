@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import builtins
+import sys
 from typing import Any
 
 import numpy as np
@@ -217,15 +217,8 @@ def test_refusals(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(UnsupportedError, match="'python', 'c' or 'latex'"):
         symbolic(robot).code("fortran")
     assert "udu" in WHAT
-    real = builtins.__import__
-
-    def without_sympy(name: str, *rest: Any, **more: Any) -> Any:
-        if name.partition(".")[0] == "sympy":
-            raise ImportError(name)
-        return real(name, *rest, **more)
-
-    monkeypatch.setattr(builtins, "__import__", without_sympy)
-    with pytest.raises(UnsupportedError, match=r"pip install \"catena\[symbolic\]\""):
+    monkeypatch.setitem(sys.modules, "sympy", None)
+    with pytest.raises(UnsupportedError, match=r"catena-dynamics\[symbolic\]"):
         symbolic(robot)
 
 
