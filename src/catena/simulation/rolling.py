@@ -241,7 +241,7 @@ class Rollout:
             **self.forces.values,
             **({} if self.actuators is None else self.actuators.columns()),
             **{name: value for given in self.laws for name, value in self.values(given).items()},
-            **self._rows_of_steps(),
+            **self.rows_at(self.control, self.first, np.arange(self.steps)),
         }
         given, batch = kernel.signature.arguments([values[port.name] for port in kernel.inputs])
         if chosen is not None:
@@ -286,14 +286,9 @@ class Rollout:
         nv = self.robot.nv
         return {name: np.broadcast_to(x, nv) if name in alone else x for name, x in given.values.items()}
 
-    def rows_at(self, given: Given, count: Any) -> Mapping[str, Any]:
+    def rows_at(self, given: Given | None, count: Any, more: Any = 0) -> Mapping[str, Any]:
         """What a law needs at each step, after so many steps since time zero."""
-        return {} if given.along is None else given.along(count * self.dt)
-
-    def _rows_of_steps(self) -> Mapping[str, Any]:
-        """What the controller needs at each step of this rollout."""
-        along = None if self.control is None else self.control.along
-        return {} if along is None else along((self.first + np.arange(self.steps)) * self.dt)
+        return {} if given is None or given.along is None else given.along((count + more) * self.dt)
 
     def torques(self, t: Array, q: Array, v: Array) -> Any:
         """The torques of the steps after the states that were kept, or how to find them."""
