@@ -76,6 +76,7 @@ def fingerprint(rollout: Rollout, integrator: str, tolerance: float) -> str:
     words += [rollout.steps] if integrator == "adaptive" else []  # its last steps depend on where it ends
     found = hashlib.blake2b(rollout.robot.tree.digest() + repr(words).encode(), digest_size=16)
     values = [asked.q, asked.v, rollout.parameters, rollout.f_ext, *rollout.forces.values.values()]
+    values += [] if rollout.actuators is None else [*rollout.actuators.columns().values()]
     values += [value for law in rollout.laws for value in law.values.values()]
     values += [value for law in rollout.laws if law.along is not None for value in law.along(rollout.times(8)).values()]
     for value in values:

@@ -33,6 +33,8 @@ def run_in_chunks(name: str, compute: Compute, robot: Robot, asked: Asked, optio
     """The run as Dask arrays that are not computed yet; samples that diverge are warned of where they are computed."""
     if asked.memory:
         raise UnsupportedError(f"{name}: memory is not for Dask arrays; what friction remembers begins anew there")
+    if options.actuators not in (None, False):
+        raise UnsupportedError(f"{name}: actuators are not for Dask arrays; give torques, or a controller of torques")
     places, arrays, ports = _taken_apart(robot, asked)
     example = [robot.neutral() if port.name == "q" else np.zeros(port.shape) for port in ports]
     rollout = Rollout(robot, _put_together(asked, places, example), options)
@@ -89,8 +91,9 @@ def _taken_apart(robot: Robot, asked: Asked) -> tuple[dict[str, Any], list[Any],
     places: dict[str, Any] = {name: i for i, name in enumerate(given)}
     arrays, ports = [*given.values()], [Port(name, shapes[name]) for name in given]
     law = asked.control
+    held = asked.f_ext.values() if isinstance(asked.f_ext, Mapping) else [asked.f_ext]
     more = {
-        "f_ext": (asked.f_ext, (tree.n, 6), (6,)),
+        "f_ext": (None if any(map(callable, held)) else asked.f_ext, (tree.n, 6), (6,)),
         "control": (law.values, (), None) if isinstance(law, Controller) else (None, (), None),
     }
     for name, (value, shape, each) in more.items():

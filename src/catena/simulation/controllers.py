@@ -83,7 +83,7 @@ def feed_forward(
 ) -> Controller:
     """The torques that take a robot along a spline through configurations, and a PD controller towards it.
 
-        way = catena.controllers.feed_forward(arm, [0.0, 1.0, 2.0], [q0, q1, q2], kp=50.0, kd=5.0)
+        way = catena.controllers.feed_forward(arm, [0.0, 1.0, 2.0], [q0, q1, q2], kp=400 * inertia, kd=40 * inertia)
 
     They are `robot.inverse_dynamics` of the spline, without losses and springs. It is cubic in each joint, at rest at
     both ends, and stays there before and after.

@@ -17,6 +17,7 @@ from catena.arguments.wrenches import wrenches
 from catena.errors import ShapeError, UnsupportedError
 from catena.functions.store import chosen_shape
 from catena.questions.stepping import stepping
+from catena.simulation.checked import kept_rows, pair, positive, whole_steps
 from catena.simulation.divergence import culprit, healthy, located, tell
 from catena.simulation.forces import chosen_actuators, forces
 from catena.simulation.laws import Given, controller, parameter_array, running_cost
@@ -116,9 +117,9 @@ class Rollout:
 
     def __init__(self, robot: Robot, asked: Asked, options: Options) -> None:
         self.robot, self.asked, self.options = robot, asked, options
-        self.dt = _positive("dt", asked.dt)
-        self.first = asked.first + _whole(asked.t0, self.dt)
-        self.bound = None if asked.bound is None else _positive("bound", asked.bound)
+        self.dt = positive("dt", asked.dt)
+        self.first = asked.first + whole_steps(asked.t0, self.dt)
+        self.bound = None if asked.bound is None else positive("bound", asked.bound)
         self.forces = forces(robot, options, asked.control, asked.memory)
         self.step = stepping(
             robot,
@@ -140,7 +141,7 @@ class Rollout:
         self.control = controller(robot.tree, asked.control, self.parameters, self.shape, self.actuators)
         self.cost = running_cost(robot.tree, asked.cost, self.parameters, self.shape)
         self.tau, self.steps = self._steps()
-        self.rows = _rows(self.steps, asked.every)
+        self.rows = kept_rows(self.steps, asked.every)
         self.wrench = changing(robot, asked.f_ext, self.parameters, self.shape)
         held = asked.f_ext is not None and self.wrench is None
         self.f_ext = wrenches(robot, asked.f_ext, "rollout") if held else None
@@ -154,18 +155,18 @@ class Rollout:
         """
         other = copy(self)
         other.asked = replace(self.asked, **changes)
-        other.first = other.asked.first + _whole(other.asked.t0, self.dt)
+        other.first = other.asked.first + whole_steps(other.asked.t0, self.dt)
         other._noted = None
         if "memory" in changes:
             other.forces = forces(self.robot, self.options, self.asked.control, changes["memory"])
         if "steps" in changes:
-            other.steps, other.rows = changes["steps"], _rows(changes["steps"], self.asked.every)
+            other.steps, other.rows = changes["steps"], kept_rows(changes["steps"], self.asked.every)
         if "parameters" in changes:
             given = {"parameters": changes["parameters"]}
             other.parameters = given["parameters"]
-            other.control, other.cost = (
+            other.control, other.cost, other.wrench = (
                 law if law is None or "parameters" not in law.values else replace(law, values=given)
-                for law in (self.control, self.cost)
+                for law in (self.control, self.cost, self.wrench)
             )
         return other
 
@@ -240,7 +241,7 @@ class Rollout:
             **self.forces.values,
             **({} if self.actuators is None else self.actuators.columns()),
             **{name: value for given in self.laws for name, value in self.values(given).items()},
-            **({} if self.control is None else self.rows_at(self.control, self.first + np.arange(self.steps))),
+            **self.rows_at(self.control, self.first, np.arange(self.steps)),
         }
         given, batch = kernel.signature.arguments([values[port.name] for port in kernel.inputs])
         if chosen is not None:
@@ -250,7 +251,7 @@ class Rollout:
             ]
             batch = (len(chosen),)
         more = len(kernel.outputs) - 2
-        wanted = kernel.signature.wanted(None if out is None else (*_pair(out), *[None] * more), batch)
+        wanted = kernel.signature.wanted(None if out is None else (*pair(out), *[None] * more), batch)
         found = kernel.compute(given, wanted, batch, keep=True)
         by_name = dict(zip([port.name for port in kernel.outputs], found, strict=True))
         q, v = (by_name["q"], by_name["v"]) if out is None else out
@@ -285,9 +286,9 @@ class Rollout:
         nv = self.robot.nv
         return {name: np.broadcast_to(x, nv) if name in alone else x for name, x in given.values.items()}
 
-    def rows_at(self, given: Given, count: Any) -> Mapping[str, Any]:
+    def rows_at(self, given: Given | None, count: Any, more: Any = 0) -> Mapping[str, Any]:
         """What a law needs at each step, after so many steps since time zero."""
-        return {} if given.along is None else given.along(count * self.dt)
+        return {} if given is None or given.along is None else given.along((count + more) * self.dt)
 
     def torques(self, t: Array, q: Array, v: Array) -> Any:
         """The torques of the steps after the states that were kept, or how to find them."""
@@ -365,7 +366,7 @@ class Rollout:
         if out is None:
             return np.empty(batch + ports[0].shape, dtype), np.empty(batch + ports[1].shape, dtype)
         q, v = (
-            check_out(x, p, batch, dtype, f"rollout: out for {p.name}") for x, p in zip(_pair(out), ports, strict=True)
+            check_out(x, p, batch, dtype, f"rollout: out for {p.name}") for x, p in zip(pair(out), ports, strict=True)
         )
         return q, v
 
@@ -399,34 +400,3 @@ class Rollout:
         law: Any = given.law
         kernel = self.robot._compiled.kernel(torques(law), (), self.options.dtype, self.shape)
         return kernel(q, v, t, *self.values(given).values(), *self.rows_at(given, t / self.dt).values())
-
-
-def _positive(what: str, value: Any) -> float:
-    array = as_array(value, Port(what, (), positive=True), "rollout")
-    if array.ndim:
-        raise ShapeError(f"rollout: {what} must be one number, got an array of shape {array.shape}")
-    return float(array)
-
-
-def _whole(t0: Any, dt: float) -> int:
-    """How many steps lead to a time."""
-    array = as_array(t0, Port("t0", ()), "rollout")
-    count = float(array) / dt if array.ndim == 0 else float("nan")
-    if not 0 <= count < 2**53 or abs(count - round(count)) > 1e-6 * max(1.0, count):
-        raise ShapeError(f"rollout: t0 must be a multiple of dt, {dt:g} s, of zero or more, got {t0!r}")
-    return round(count)
-
-
-def _rows(steps: int, every: Any) -> int:
-    """How many states are kept after the start."""
-    if not isinstance(every, int | np.integer) or isinstance(every, bool) or every < 1:
-        raise ShapeError(f"rollout: every must be a whole number above zero, got {every!r}")
-    if steps % every:
-        raise ShapeError(f"rollout: every must divide the number of steps, {steps}, got {every}")
-    return steps // int(every)
-
-
-def _pair(out: Any) -> tuple[Any, Any]:
-    if not isinstance(out, tuple) or len(out) != 2:
-        raise ShapeError(f"rollout: out must be a tuple of two arrays, (q, v), got a {type(out).__name__}")
-    return out
