@@ -34,7 +34,8 @@ class Identified:
         base: the combinations of parameters that torques depend on.
         estimate: least-squares estimates of these combinations, (r,); where the data say nothing, the prior's.
         std: their standard deviations, (r,); infinite where the data do not determine one by itself.
-        lower, upper: their intervals, (r,), in which the true ones lie with the probability `confidence`.
+        lower: where their intervals begin, (r,), in which the true ones lie with the probability `confidence`.
+        upper: where these end, (r,).
         determined: which of them the data determine by themselves, (r,).
         fitted: the same combinations of `parameters`, (r,).
         noise: the standard deviation of the torques' noise, (nv,), as the residuals of the estimate show it.
