@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from catena.errors import StepWarning, warn
+from catena.arguments.arrays import Port, as_array
+from catena.errors import SingularError, StepWarning, warn
 
 if TYPE_CHECKING:
     from catena.simulation.rolling import Rollout
@@ -28,12 +29,15 @@ def warn_of_stiffness(question: str, rollout: Rollout) -> None:
     if longest is None or not (springs.any() or dampers.any()):
         return
     robot = rollout.robot
-    q = np.asarray(rollout.asked.q, float)
-    first = q.reshape(-1, q.shape[-1])[:1] if q.ndim and q.shape[-1:] == (robot.nq,) else q[:0]
+    q = as_array(rollout.asked.q, Port("q", (robot.nq,)), question)
+    first = q.reshape(-1, robot.nq)[:1] if q.size else q[:0]
     if not first.size or not np.isfinite(first).all():
         return
     M = robot.mass_matrix(first[0])
-    rates = np.sqrt(_largest(M, springs)), _largest(M, dampers)
+    try:
+        rates = np.sqrt(_largest(M, springs)), _largest(M, dampers)
+    except SingularError:  # the rollout itself says what becomes of that
+        return
     fastest = max(rates)
     if fastest * rollout.dt > longest:
         what = "spring" if rates[0] >= rates[1] else "damper"
