@@ -166,8 +166,9 @@ def test_the_model_may_lack_inertias_that_the_call_gives() -> None:
 def test_record_and_vector() -> None:
     robot = ALL["tree with rotors"]()
     P = robot.parameters()
-    assert P.vector.shape == (10 * robot.tree.n + 3 * robot.nv + 3,) == (len(P.names),)
-    assert np.array_equal(np.concatenate([P.inertial.ravel(), P.armature, P.damping, P.friction, P.gravity]), P.vector)
+    assert P.vector.shape == (10 * robot.tree.n + 5 * robot.nv + 3,) == (len(P.names),)
+    of_joints = P.armature, P.damping, P.friction, P.stiffness, P.rest
+    assert np.array_equal(np.concatenate([P.inertial.ravel(), *of_joints, P.gravity]), P.vector)
     link, ten = robot.links[2], P.inertial[2]
     assert ten[0] == link.mass
     assert relative(ten[1:4], link.mass * link.com) < 1e-15
@@ -237,7 +238,7 @@ def test_wrong_shapes_say_which() -> None:
     robot = ALL["revolute chain"]()
     q, v, u = state(robot)
     P = robot.parameters()
-    with pytest.raises(catena.ShapeError, match=r"parameters must have shape \(\.\.\., 94\)"):
+    with pytest.raises(catena.ShapeError, match=r"parameters must have shape \(\.\.\., 108\)"):
         robot.forward_dynamics(q, v, u, parameters=np.zeros(10))
     with pytest.raises(catena.ShapeError, match=r"inertial must have shape \(\.\.\., 7, 10\)"):
         P.replace(inertial=np.zeros((7, 9)))
@@ -246,7 +247,7 @@ def test_wrong_shapes_say_which() -> None:
     with pytest.raises(catena.ShapeError, match="real numbers"):
         P.replace(damping=["a"] * 7)
     with pytest.raises(catena.ShapeError, match="leading dimensions"):
-        robot.forward_dynamics(q, v, u, parameters=np.zeros((2, 94)))
+        robot.forward_dynamics(q, v, u, parameters=np.zeros((2, 108)))
     with pytest.raises(catena.ShapeError, match="mapping"):
         robot.with_parameters({"mass": 1.0})  # type: ignore[arg-type]
 
