@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from pathlib import Path
 
 import numpy as np
@@ -101,3 +102,9 @@ def test_refusals(run: catena.Run, tmp_path: Path, monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(later, "import_module", missing)
     with pytest.raises(catena.UnsupportedError, match=r"pip install 'catena-dynamics\[plot\]'"):
         run.plot()
+
+
+def test_notebooks_show_figures() -> None:
+    made = catena.plots.scaling({"a line": ([1, 10], [1, 10])})
+    assert made._repr_png_().startswith(b"\x89PNG")
+    assert pickle.loads(pickle.dumps(made))._repr_png_().startswith(b"\x89PNG")

@@ -96,7 +96,9 @@ def test_the_papers_letters() -> None:
     assert any(name.startswith("psihat_5_") for name in names)
     assert found.definitions[sympy.Symbol("C_2")] == sympy.cos(sympy.Symbol("q_2"))
     assert list(found.matrix)[1:] == list(sympy.symbols("qddot_2:7"))  # the first is τ̃_1
-    assert found._repr_latex_().startswith(r"\begin{align*}")
+    shown = found._repr_latex_()
+    assert shown.startswith(r"$$\begin{aligned}")
+    assert shown.endswith(r"\end{aligned}$$")
     assert r"\hat{m}_{6}" in found.code("latex")
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
+from io import BytesIO
 from typing import Any
 
 from catena.drawing.colors import PALETTE
@@ -38,7 +40,15 @@ def figure(rows: int, columns: int, width: float, height: float, **options: Any)
     cycler = optional("cycler", "plot", "plots need Matplotlib")
     with matplotlib.rc_context({**SETTINGS, "axes.prop_cycle": cycler.cycler(color=PALETTE)}):
         made = figures.Figure(figsize=(width, height), layout="constrained")
+        made._repr_png_ = partial(_png, made)  # Jupyter shows figures of pyplot by itself, and no others
         yield made, made.subplots(rows, columns, squeeze=False, **options)
+
+
+def _png(made: Any) -> bytes:
+    """The figure as a PNG picture."""
+    picture = BytesIO()
+    made.savefig(picture, format="png", dpi=SETTINGS["savefig.dpi"])
+    return picture.getvalue()
 
 
 def kept(made: Any, path: str | os.PathLike[str] | None) -> Any:

@@ -131,8 +131,8 @@ class Symbolic:
         return code(self, language, parameters, interface)
 
     def _repr_latex_(self) -> str:
-        """What notebooks show."""
-        return code(self, "latex", "numbers")
+        """What notebooks and pages made of them show: one formula, which may stand inside another's environment."""
+        return f"$${code(self, 'latex', 'numbers').strip().replace('{align*}', '{aligned}')}$$"
 
     def latex(self) -> str:
         """One LaTeX equation for each matrix and each definition."""
