@@ -20,8 +20,7 @@ def swung(EI: float) -> tuple[catena.Run, Any]:
     zero = np.zeros(cable.nv)
     options: dict[str, Any] = {"integrator": "linearly_implicit", "joint_losses": True}
     run = cable.rollout(zero, zero, None, DT, steps=round(SECONDS / DT), every=SHOWN, **options)
-    tip = cable.placements(run.q, ["tip"]).position
-    return run, np.concatenate([cable.placements(run.q).position, tip], axis=-2)
+    return run, np.concatenate([cable.placements(run.q, which).position for which in (None, ["tip"])], axis=-2)
 
 
 def main(picture: str = "") -> None:
@@ -51,8 +50,8 @@ def drawn(shapes: dict[str, Any], picture: str) -> None:
         plot.set(title=name, xlabel="x, m", aspect="equal")
     plots[0].set_ylabel("z, m")
     colours = mpl.cm.ScalarMappable(mpl.colors.Normalize(0, SECONDS / 0.9), "viridis")
-    ticks = np.linspace(0, SECONDS, 4)
-    figure.colorbar(colours, ax=plots, label="time, s", boundaries=np.linspace(0, SECONDS, 100), ticks=ticks)
+    marks = {"boundaries": np.linspace(0, SECONDS, 100), "ticks": np.linspace(0, SECONDS, 4)}
+    figure.colorbar(colours, ax=plots, label="time, s", **marks)
     figure.savefig(picture, dpi=90)
 
 

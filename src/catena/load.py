@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Literal, Union
+from typing import TYPE_CHECKING, Any, Literal
 
 from catena.arguments.words import one_of
 from catena.errors import LoadError, ModelError, ModelWarning, warn
@@ -17,12 +17,10 @@ from catena.robot import Robot
 from catena.robots import names, path
 
 if TYPE_CHECKING:
-    import mujoco
-
     from catena.model.readers.mjcf import MjcfParts
     from catena.simulation.run import Run
 
-Source = Union[str, bytes, "os.PathLike[str]", "mujoco.MjModel"]
+Source = Any  # str | bytes | os.PathLike[str] | mujoco.MjModel, which need not be installed
 Base = Literal["fixed", "floating"]
 
 

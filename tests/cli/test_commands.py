@@ -124,7 +124,7 @@ def test_ctrl_c_from_outside_ends_a_simulation(tmp_path: Path) -> None:
     """With what there is so far: the run is written before the command ends."""
     out = tmp_path / "run.npz"
     program = "from catena.cli import main; main(prog_name='catena')"
-    words = ["simulate", "two_link_arm", "--duration", "1e5", "--every", "100000", "--out", str(out)]
+    words = ["simulate", "two_link_arm", "--duration", "1e6", "--every", "1000000", "--out", str(out)]
     command = [sys.executable, "-c", program, *words]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         time.sleep(5.0)

@@ -34,9 +34,9 @@ def whole(what: str, value: Any, least: int = 0) -> int:
 
 def generator(what: str, rng: Any) -> np.random.Generator:
     """A NumPy generator: the one given, or of a seed; ShapeError for what is neither."""
-    if isinstance(rng, np.random.Generator):
-        return rng
     with reading_files(what):  # NumPy imports its random part when first used
+        if isinstance(rng, np.random.Generator):
+            return rng
         try:
             return np.random.default_rng(rng)
         except (TypeError, ValueError, OverflowError, MemoryError, RuntimeError):
