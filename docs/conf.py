@@ -9,14 +9,21 @@ from catena import __version__
 project = "Catena"
 author = "The Catena developers"
 release = __version__
-extensions = ["sphinx.ext.autodoc", "myst_parser"]
+extensions = ["sphinx.ext.autodoc", "myst_nb"]
 html_theme = "furo"
 html_title = "Catena"
+html_static_path = ["static"]
+html_css_files = ["wide.css"]
 exclude_patterns = ["_build"]
 default_role = "code"
 
 myst_enable_extensions = ["dollarmath"]
 myst_heading_anchors = 3
+
+nb_execution_mode = "force"
+nb_execution_in_temp = True
+nb_execution_raise_on_error = True
+nb_execution_timeout = 120
 
 autodoc_mock_imports = ["gymnasium"]
 autodoc_typehints = "none"

@@ -34,7 +34,11 @@ EXTRAS = (
     "gymnasium",
 )
 SHELL = ("console", "sh", "bash", "shell")
-_BLOCK = re.compile(r"^(?P<fence>```+)(?P<language>\w+)[^\n]*\n(?P<text>.*?)^(?P=fence)\s*$", re.MULTILINE | re.DOTALL)
+CELL = "{code-cell}"
+"""What starts a cell of a notebook that is written in Markdown."""
+_BLOCK = re.compile(
+    r"^(?P<fence>```+)(?P<language>\w+|\{code-cell\})[^\n]*\n(?P<text>.*?)^(?P=fence)\s*$", re.MULTILINE | re.DOTALL
+)
 _COMMAND = re.compile(r"^(?:\$ )?(catena(?: .*)?)$")
 _SHOWN_WARNING = re.compile(r"#\s*(\w*Warning)\b")
 
@@ -76,7 +80,8 @@ def snippets(page: str) -> list[Snippet]:
             between = page[block.end() : blocks[i + 1].start()]
             output = blocks[i + 1]["text"] if not between.strip() else None
         line = page.count("\n", 0, block.start()) + 2
-        snippet = Snippet(block["language"], block["text"], line, output)
+        language = "python" if block["language"] == CELL else block["language"]
+        snippet = Snippet(language, block["text"], line, output)
         if snippet.runs:
             found.append(snippet)
     return found

@@ -64,7 +64,9 @@ def test_each_line_of_the_table_of_questions_runs(workspace: Path) -> None:
 
 
 def test_pages_that_teach_have_snippets() -> None:
-    teaching = {name_of(path) for path in PAGES if path.parent.name in ("howto", "theory") and path.stem != "index"}
+    teaching = {
+        name_of(path) for path in PAGES if path.parent.name in ("howto", "notebooks", "theory") and path.stem != "index"
+    }
     assert teaching
     assert {"README.md", "docs/quickstart.md", *teaching} - set(RUNNABLE) == set()
 
@@ -125,6 +127,11 @@ class TestTheReader:
 
     def test_blocks_share_a_namespace(self) -> None:
         self.run("```python\nx = 1\n```\ntext\n```python\nassert x == 1\n```\n")
+
+    def test_cells_of_notebooks_run(self) -> None:
+        self.run("```python\nx = 1\n```\n\n```{code-cell} ipython3\nassert x == 1\n```\n")
+        with pytest.raises(AssertionError):
+            self.run("```{code-cell} ipython3\nassert 1 == 2\n```\n")
 
     def test_an_error_is_an_error(self) -> None:
         with pytest.raises(AssertionError):
