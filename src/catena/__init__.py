@@ -46,8 +46,10 @@ from catena.model.constraints import (
 )
 from catena.parameters.record import Parameters
 from catena.robot import Robot
+from catena.simulation.drag import Drag
 from catena.simulation.forces import JointLimits
 from catena.simulation.ground import Ground
+from catena.simulation.pins import Pins
 from catena.simulation.run import Run
 from catena.system import System
 from catena.version import __version__
@@ -76,6 +78,7 @@ __all__ = [
     "DataError",
     "Distance",
     "DivergenceWarning",
+    "Drag",
     "FixedToWorld",
     "FrictionlessPoint",
     "Ground",
@@ -86,6 +89,7 @@ __all__ = [
     "ModelError",
     "ModelWarning",
     "Parameters",
+    "Pins",
     "PointOnPlane",
     "PointWithFriction",
     "PrecisionWarning",

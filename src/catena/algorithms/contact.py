@@ -15,9 +15,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from catena.algorithms.points import inside, motions, point_mass, squared
 from catena.algorithms.resistance import Resisting, sliding
 from catena.scalars import Scalar, is_zero, maximum, minimum, sqrt, where
-from catena.spatial import ArticulatedInertia, Force, Mat3, Motion, RigidInertia, Sym3, Transform, Vec3
+from catena.spatial import ArticulatedInertia, Force, Motion, Vec3
 from catena.spatial.pose import Pose
 from catena.sweeps import Field, Links
 
@@ -61,18 +62,14 @@ class GroundContact:
 
     def during(self, links: Any, q: Field, v: Field, dt: Scalar, given: Sequence[Any]) -> Resisting:
         """The forces in a step of length dt from (q, v)."""
-        X, V = links.fields("X V")
-        X[links.base], V[links.base] = Pose.identity(), Motion.zero()
-        for k in links.base_to_tip():
-            phi, H = k.joint(q[k])
-            X[k], V[k] = X[k.parent].then(phi), phi.T @ V[k.parent] + H.T @ v[k]
+        X, V = motions(links, q, v)
         numbers, anchors = given
         found: dict[int, list[tuple[Force, ArticulatedInertia]]] = {}
         remembered: list[Scalar] = []
         of_link = {k.index: k for k in links}
         for i, sphere in enumerate(self.spheres):
             k = of_link[sphere.link]
-            touch = _Touch(X[k], V[k], _inside(k.frame, sphere.centre), sphere.radius, self.height)
+            touch = _Touch(X[k], V[k], inside(k.frame, sphere.centre), sphere.radius, self.height)
             force, inertia, left = touch.forces(numbers, anchors[3 * i : 3 * i + 3], dt)
             found.setdefault(sphere.link, []).append((force, inertia))
             remembered += left
@@ -131,7 +128,7 @@ class _Touch:
         pull = mu * minimum(N, maximum(pressed + c * pressed * self.falling, 0.0)) * (1.0 / DEFLECTION)
         pull, N, slope = (where(touches, x, 0.0) for x in (pull, N, slope))
         force, b = self.n * N - ahead * (pull * share), pull * share * (2.0 * dt * dt)
-        P = _point_mass(b, self.c) + _squared(dt * slope - b, self.c.cross(self.n), self.n)
+        P = point_mass(b, self.c) + squared(dt * slope - b, self.c.cross(self.n), self.n)
         left = [where(touches, x, other) for x, other in zip(stretched, (0.0, 0.0, -1.0), strict=True)]
         return Force(self.c.cross(force), force), P, left
 
@@ -167,22 +164,3 @@ def _within(s: Vec3) -> Vec3:
     share: Scalar = DEFLECTION / sqrt(where(length > DEFLECTION**2, length, DEFLECTION**2))
     within: Vec3 = s * share
     return within
-
-
-def _inside(frame: Transform, centre: Sequence[float]) -> Vec3:
-    """A point of the frame that users know, in the internal frame of the same link."""
-    return Pose.identity().then(frame.then(Transform.shift(Vec3(*centre)))).p
-
-
-def _point_mass(m: Scalar, c: Vec3) -> ArticulatedInertia:
-    x, y, z = c
-    moments = Sym3(y * y + z * z, -(x * y), -(x * z), x * x + z * z, -(y * z), x * x + y * y)
-    return RigidInertia(m, c * m, Sym3(*[m * i for i in moments])).articulated
-
-
-def _squared(b: Scalar, u: Vec3, n: Vec3) -> ArticulatedInertia:
-    """B w wᵀ for a wrench w of moment u and force n."""
-    (bx, by, bz), (fx, fy, fz) = u * b, n * b
-    J = Sym3(bx * u.x, bx * u.y, bx * u.z, by * u.y, by * u.z, bz * u.z)
-    H = Mat3(*[p * q for p in (bx, by, bz) for q in n])
-    return ArticulatedInertia(J, H, Sym3(fx * n.x, fx * n.y, fx * n.z, fy * n.y, fy * n.z, fz * n.z))

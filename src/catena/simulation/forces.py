@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from catena.algorithms.drag import MediumDrag
 from catena.algorithms.integrators import ONE_STAGE
 from catena.algorithms.resistance import JointFriction, Resistance
 from catena.algorithms.resistance import JointLimits as _Springs
@@ -19,8 +20,10 @@ from catena.model.actuators import Actuators
 from catena.model.mimic import refuse_followers
 from catena.model.singular import check_invertible
 from catena.questions.closed_chains import ClosedChains
+from catena.simulation.drag import Drag
 from catena.simulation.ground import Ground
 from catena.simulation.laws import Controller
+from catena.simulation.pins import Pins
 
 if TYPE_CHECKING:
     from catena.robot import Robot
@@ -94,10 +97,11 @@ def forces(robot: Robot, options: Any, control: Any, memory: Any) -> Forces:
     """
     values: dict[str, Any] = {}
     stiff = [*_limits(robot, options, values), *_ground(robot, options, values), *_servo(options, control)]
+    stiff += [*_pins(robot, options, values), *_drag(robot, options, values)]
     if stiff and options.integrator not in ONE_STAGE:
         raise UnsupportedError(
-            "rollout: joint limits, the ground and servos act in steps of one stage, integrator='semi_implicit' or "
-            "'linearly_implicit', which know where they lead; choose one of these"
+            "rollout: joint limits, the ground, servos, pins and drag act in steps of one stage, "
+            "integrator='semi_implicit' or 'linearly_implicit', which know where they lead; choose one of these"
         )
     closed: Any = robot
     sticks = options.integrator in ONE_STAGE and not isinstance(closed, ClosedChains)
@@ -127,13 +131,44 @@ def _ground(robot: Robot, options: Any, values: dict[str, Any]) -> list[Resistan
         return []
     if not isinstance(ground, Ground):
         raise UnsupportedError(f"rollout: ground must be a catena.Ground or None, got a {type(ground).__name__}")
-    if options.method not in AT_LINKS:
-        raise UnsupportedError(
-            f"rollout: the ground needs a method out of {', '.join(AT_LINKS)}, not {options.method!r}; choose one"
-        )
+    _check_method("the ground needs", options)
     touching = ground.law(robot)
     values.update(ground=ground.numbers(robot), anchors=np.zeros(3 * len(touching.spheres)))
     return [touching]
+
+
+def _check_method(what: str, options: Any) -> None:
+    """UnsupportedError unless links can resist accelerations in the formulation that is asked for."""
+    if options.method not in AT_LINKS:
+        raise UnsupportedError(
+            f"rollout: {what} a method out of {', '.join(AT_LINKS)}, not {options.method!r}; choose one"
+        )
+
+
+def _pins(robot: Robot, options: Any, values: dict[str, Any]) -> list[Resistance]:
+    """Points that are held, if there are such."""
+    pins = options.pins
+    if pins is None:
+        return []
+    if not isinstance(pins, Pins):
+        raise UnsupportedError(f"rollout: pins must be a catena.Pins or None, got a {type(pins).__name__}")
+    _check_method("pins need", options)
+    refuse_followers(robot.tree, "a rollout with pins")
+    law, values["pins"] = pins.law(robot)
+    return [law]
+
+
+def _drag(robot: Robot, options: Any, values: dict[str, Any]) -> list[Resistance]:
+    """The drag of a medium, if there is one."""
+    drag = options.drag
+    if drag is None:
+        return []
+    if not isinstance(drag, Drag):
+        raise UnsupportedError(f"rollout: drag must be a catena.Drag or None, got a {type(drag).__name__}")
+    _check_method("drag needs", options)
+    refuse_followers(robot.tree, "a rollout with drag")
+    values["drag"], values["medium"] = drag.numbers(robot)
+    return [MediumDrag()]
 
 
 def _servo(options: Any, control: Any) -> list[Resistance]:

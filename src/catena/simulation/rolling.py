@@ -44,6 +44,8 @@ class Options:
     joint_limits: Any = False
     ground: Any = None
     actuators: Any = None
+    pins: Any = None
+    drag: Any = None
 
 
 @dataclass(frozen=True)

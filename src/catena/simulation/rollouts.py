@@ -13,9 +13,11 @@ from catena.errors import UnsupportedError
 from catena.functions.question import Answering
 from catena.model.actuators import Actuators
 from catena.simulation.chunked import chunked, run_in_chunks
+from catena.simulation.drag import Drag
 from catena.simulation.forces import JointLimits
 from catena.simulation.ground import Ground
 from catena.simulation.laws import Control
+from catena.simulation.pins import Pins
 from catena.simulation.rolling import Asked, Options, rolled_out
 from catena.simulation.run import Run
 
@@ -51,6 +53,8 @@ class Rollouts(Answering):
         joint_springs: bool = True,
         joint_limits: bool | JointLimits = False,
         ground: Ground | None = None,
+        pins: Pins | None = None,
+        drag: Drag | None = None,
         actuators: bool | Actuators | Iterable[str] = False,
         memory: Mapping[str, npt.ArrayLike] | None = None,
         out: tuple[Array, Array] | None = None,
@@ -96,6 +100,8 @@ class Rollouts(Answering):
             joint_limits: whether springs push joints back into their ranges; True for stiff ones, or a
                 `catena.JointLimits`.
             ground: what the robot stands on, a `catena.Ground`; None for nothing.
+            pins: points of links that are held at places, a `catena.Pins`; None for none.
+            drag: of a medium on links, a `catena.Drag`; None for none.
             actuators: True, or names of `robot.actuators`: then tau and what a controller gives are controls of these,
                 (..., nu), and torques come from their gears, gains and limits.
             memory: what friction remembers from before, `run.memory` of the run that this one goes on from.
@@ -108,7 +114,7 @@ class Rollouts(Answering):
         """
         robot = cast("Robot", self)
         options = Options(
-            integrator, method, joint_losses, joint_springs, dtype, kernel, joint_limits, ground, actuators
+            integrator, method, joint_losses, joint_springs, dtype, kernel, joint_limits, ground, actuators, pins, drag
         )
         asked = Asked(q, v, tau, dt, steps, control, cost, parameters, f_ext, every, bound, t0=t0, memory=memory)
         if chunked(asked):

@@ -27,10 +27,12 @@ from catena.simulation.chunked import chunked, refuse_watches, run_in_chunks
 from catena.simulation.closed_rollouts import INTEGRATORS as CLOSED_INTEGRATORS
 from catena.simulation.closed_rollouts import rollout_of, tell_open
 from catena.simulation.divergence import tell
+from catena.simulation.drag import Drag
 from catena.simulation.events import STOP, Event, Watch, ends, happened, watched, watches
 from catena.simulation.forces import JointLimits
 from catena.simulation.ground import Ground
 from catena.simulation.laws import Control
+from catena.simulation.pins import Pins
 from catena.simulation.progress import Bar
 from catena.simulation.rolling import Asked, Options, Rollout, run_of
 from catena.simulation.run import Run
@@ -79,6 +81,8 @@ def simulate(
     gains: npt.ArrayLike | None = None,
     joint_limits: bool | JointLimits = False,
     ground: Ground | None = None,
+    pins: Pins | None = None,
+    drag: Drag | None = None,
     actuators: bool | Actuators | Iterable[str] = False,
     memory: Mapping[str, npt.ArrayLike] | None = None,
     progress: bool | None = None,
@@ -122,6 +126,8 @@ def simulate(
         joint_limits: whether springs push joints back into their ranges, for integrators of one stage; True or a
             `catena.JointLimits`.
         ground: what the robot stands on, for integrators of one stage: a `catena.Ground`; None for nothing.
+        pins: points of links that are held at places, likewise: a `catena.Pins`; None for none.
+        drag: of a medium on links, likewise: a `catena.Drag`; None for none.
         actuators: True, or names of `robot.actuators`: then a controller gives controls of these, (..., nu).
         memory: what friction remembers from before, `run.memory` of the run that this one goes on from.
         progress: whether to show a progress bar; if None, on a terminal when it takes long.
@@ -146,6 +152,8 @@ def simulate(
         joint_limits,
         ground,
         actuators,
+        pins,
+        drag,
     )
     asked = Asked(q, v, None, dt, steps, control, None, parameters, f_ext, every, bound, t0=t0, memory=memory)
     if chunked(asked):
@@ -196,10 +204,11 @@ def _rollout(
     """A rollout of what was given, with the steps that it can make."""
     if isinstance(robot, ClosedChains):
         one_of("integrator of a System", integrator, CLOSED_INTEGRATORS, INTEGRATOR_HINTS)
-        if options.ground is not None or options.joint_limits or options.actuators or callable(asked.f_ext):
+        stiff = options.ground, options.pins, options.drag
+        if any(x is not None for x in stiff) or options.joint_limits or options.actuators or callable(asked.f_ext):
             raise UnsupportedError(
-                "simulate: ground, joint_limits, actuators and wrenches that change are for robots, not for a "
-                "catena.System"
+                "simulate: ground, pins, drag, joint_limits, actuators and wrenches that change are for robots, not "
+                "for a catena.System"
             )
         return rollout_of(robot, asked, options, projected, gains)
     if gains is not None:
