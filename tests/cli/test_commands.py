@@ -123,11 +123,18 @@ def test_ctrl_c_is_one_line_and_exit_code_1(
 def test_ctrl_c_from_outside_ends_a_simulation(tmp_path: Path) -> None:
     """With what there is so far: the run is written before the command ends."""
     out = tmp_path / "run.npz"
-    program = "from catena.cli import main; main(prog_name='catena')"
+    program = "from catena.cli import main; print('ready', flush=True); main(prog_name='catena')"
     words = ["simulate", "two_link_arm", "--duration", "1e6", "--every", "1000000", "--out", str(out)]
     command = [sys.executable, "-c", program, *words]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
-        time.sleep(5.0)
+
+    def heard() -> None:  # who starts tests in the background may have had interrupts ignored
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+    pipes: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True, "preexec_fn": heard}
+    with subprocess.Popen(command, **pipes) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "ready\n"
+        time.sleep(3.0)
         process.send_signal(signal.SIGINT)
         complained = process.communicate(timeout=60)[1]
     assert process.returncode == 1, complained
