@@ -144,3 +144,16 @@ def test_pieces_that_are_nearly_singular(rng: np.random.Generator) -> None:
         q[2::3] = small
         found, loops = (robot.forward_dynamics(q, v, tau, kernel=shape) for shape in (None, "rolled"))
         assert relative(found, loops) < 1e-6
+
+
+def test_what_is_made_of_forward_dynamics_is_left_to_loops(rng: np.random.Generator) -> None:
+    """Losses, products with derivatives and parameters: one sample of a long chain gets what loops compute."""
+    robot = rods(LONG).with_joints(damping=0.5, friction=0.1)
+    q, v, tau, w = 0.1 * rng.standard_normal((4, robot.nv))
+    for ask in (
+        lambda **how: robot.forward_dynamics(q, v, tau, joint_losses=True, **how),
+        lambda **how: robot.forward_dynamics_jvp(q, v, tau, w, w, w, **how),
+        lambda **how: robot.forward_dynamics_vjp(q, v, tau, w, **how)[0],
+        lambda **how: robot.forward_dynamics(q, v, tau, parameters=robot.parameters(), **how),
+    ):
+        np.testing.assert_array_equal(np.asarray(ask()), np.asarray(ask(kernel="rolled")))

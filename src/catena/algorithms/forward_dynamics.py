@@ -12,7 +12,6 @@ frame, with accelerations of points as in the paper; FD4 uses spatial accelerati
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from typing import Any
 
 from catena.algorithms.newton_euler import at_rest
@@ -136,7 +135,7 @@ def _forward(name: str, algorithm: Callable[..., Any], **more: str) -> Function:
 
 FD1 = _forward("fd1", fd1)
 FD2 = _forward("fd2", fd2, alpha="motion")
-FD3 = replace(_forward("fd3", fd3), in_pieces=True)
+FD3 = _forward("fd3", fd3)
 FD4 = _forward("fd4", fd4)
 FD3_WITH_FACTORS = _forward("fd3/factors", fd3_with_factors, G="axes", D="small")
 

@@ -149,8 +149,7 @@ class Function:
     and come without leading dimensions; rolled kernels keep one copy of them. With `double`, a recipe asks for
     numbers in float64 whatever its own results are in.
     `steepness` is set where straight-line code grows with the cube of the length of a chain, and the larger the faster:
-    long before other functions, that is too much to compile. With `in_pieces`, one sample of a long chain is
-    answered by :mod:`catena.functions.pieces`: forward dynamics. `roles` tells what arrays are that do not go by their
+    long before other functions, that is too much to compile. `roles` tells what arrays are that do not go by their
     usual names.
     """
 
@@ -167,7 +166,6 @@ class Function:
     recipe: Callable[..., Any] | None = None
     double: bool = False
     steepness: int = 0
-    in_pieces: bool = False
     roles: Mapping[str, str] = field(default_factory=dict)
 
     def role(self, name: str) -> str:

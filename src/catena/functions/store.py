@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
+from catena.algorithms.forward_dynamics import FD3
 from catena.arguments.dtypes import checked_dtype
 from catena.errors import UnsupportedError
 from catena.functions.composed import Composed
@@ -134,7 +135,8 @@ class Compiled(Books):
 
     def _worth_cutting(self, function: Function, dtype: np.dtype[Any]) -> bool:
         """Whether one sample is answered faster by a chain in pieces."""
-        if not function.in_pieces or self.tree.n < LONG or self.tree.mimic or dtype != np.float64:
+        known = function.name == FD3.name and function.algorithm is FD3.algorithm  # and nothing that is made of it
+        if not known or self.tree.n < LONG or self.tree.mimic or dtype != np.float64:
             return False
         from catena.functions.pieces import Chain
 
