@@ -320,3 +320,12 @@ def test_evaluate_and_count(hand: mimics.Pair, rng: np.random.Generator) -> None
     assert catena.count(hand.robot, "forward_dynamics").total > 0
     with pytest.raises(catena.UnsupportedError, match="'two' mimics 'one'"):
         catena.count(hand.robot, "forward_dynamics/fd1")
+
+
+@pytest.mark.parametrize(
+    "forces", [{"ground": catena.Ground()}, {"drag": catena.Drag(1.0, 0.1)}], ids=["ground", "drag"]
+)
+def test_what_acts_on_links_is_refused(forces: dict[str, object]) -> None:
+    gripper = catena.load(catena.robots.path("gripper"))
+    with pytest.raises(catena.UnsupportedError, match=f"a rollout with {next(iter(forces))}.*mimics"):
+        gripper.rollout([0.02], [0.0], None, 1e-3, steps=1, **forces)

@@ -126,7 +126,7 @@ def test_bad_input_is_named() -> None:
     ):
         with pytest.raises(catena.CatenaError, match=words):
             robot.rollout(*state, steps=1, drag=drag)
-    for options, words in (({"method": "fd4"}, "drag needs"), ({"integrator": "rk4"}, "drag")):
+    for options, words in (({"method": "fd4"}, "drag= takes"), ({"integrator": "rk4"}, "drag")):
         with pytest.raises(catena.CatenaError, match=words):
             robot.rollout(*state, steps=1, drag=catena.Drag(1.0), **options)
     thin = catena.cable(1.0, 3, 1.0, 0.1)

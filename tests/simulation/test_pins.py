@@ -110,7 +110,7 @@ def test_bad_input_is_named() -> None:
     ):
         with pytest.raises(catena.CatenaError, match=words):
             robot.rollout(*state, steps=1, pins=pins)
-    for options, words in (({"method": "fd4"}, "pins need"), ({"integrator": "rk4"}, "pins")):
+    for options, words in (({"method": "fd4"}, "pins= takes"), ({"integrator": "rk4"}, "pins")):
         with pytest.raises(catena.CatenaError, match=words):
             robot.rollout(*state, steps=1, pins=catena.Pins(at), **options)
     system = catena.System([robot])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from catena.robot import Robot
 
 Array = npt.NDArray[Any]
+Kind = TypeVar("Kind")
 
 AT_LINKS = ("innovations", "fd1", "fd2", "fd3")
 """The formulations of forward dynamics in which links can resist accelerations: gravity is none of theirs."""
@@ -124,49 +125,47 @@ def _limits(robot: Robot, options: Any, values: dict[str, Any]) -> list[Resistan
     return [_Springs()]
 
 
+def _at_links(robot: Robot, options: Any, name: str, kind: type[Kind]) -> Kind | None:
+    """What an option gives that acts on links, None if nothing; refused where links cannot resist accelerations."""
+    given = getattr(options, name)
+    if given is None:
+        return None
+    if not isinstance(given, kind):
+        raise UnsupportedError(
+            f"rollout: {name} must be a catena.{kind.__name__} or None, got a {type(given).__name__}"
+        )
+    if options.method not in AT_LINKS:
+        raise UnsupportedError(
+            f"rollout: {name}= takes a method out of {', '.join(AT_LINKS)}, not {options.method!r}; choose one"
+        )
+    refuse_followers(robot.tree, f"a rollout with {name}")
+    return given
+
+
 def _ground(robot: Robot, options: Any, values: dict[str, Any]) -> list[Resistance]:
     """The ground, if there is one."""
-    ground = options.ground
+    ground = _at_links(robot, options, "ground", Ground)
     if ground is None:
         return []
-    if not isinstance(ground, Ground):
-        raise UnsupportedError(f"rollout: ground must be a catena.Ground or None, got a {type(ground).__name__}")
-    _check_method("the ground needs", options)
     touching = ground.law(robot)
     values.update(ground=ground.numbers(robot), anchors=np.zeros(3 * len(touching.spheres)))
     return [touching]
 
 
-def _check_method(what: str, options: Any) -> None:
-    """UnsupportedError unless links can resist accelerations in the formulation that is asked for."""
-    if options.method not in AT_LINKS:
-        raise UnsupportedError(
-            f"rollout: {what} a method out of {', '.join(AT_LINKS)}, not {options.method!r}; choose one"
-        )
-
-
 def _pins(robot: Robot, options: Any, values: dict[str, Any]) -> list[Resistance]:
     """Points that are held, if there are such."""
-    pins = options.pins
+    pins = _at_links(robot, options, "pins", Pins)
     if pins is None:
         return []
-    if not isinstance(pins, Pins):
-        raise UnsupportedError(f"rollout: pins must be a catena.Pins or None, got a {type(pins).__name__}")
-    _check_method("pins need", options)
-    refuse_followers(robot.tree, "a rollout with pins")
     law, values["pins"] = pins.law(robot)
     return [law]
 
 
 def _drag(robot: Robot, options: Any, values: dict[str, Any]) -> list[Resistance]:
     """The drag of a medium, if there is one."""
-    drag = options.drag
+    drag = _at_links(robot, options, "drag", Drag)
     if drag is None:
         return []
-    if not isinstance(drag, Drag):
-        raise UnsupportedError(f"rollout: drag must be a catena.Drag or None, got a {type(drag).__name__}")
-    _check_method("drag needs", options)
-    refuse_followers(robot.tree, "a rollout with drag")
     values["drag"], values["medium"] = drag.numbers(robot)
     return [MediumDrag()]
 
