@@ -15,7 +15,7 @@ from scipy.integrate import DOP853
 
 from catena.errors import ShapeError, UnsupportedError
 from catena.questions.stepping import rates
-from catena.simulation.rolling import Rollout
+from catena.simulation.asked import Prepared
 from catena.simulation.simulate import Filled
 
 Array = npt.NDArray[Any]
@@ -28,7 +28,7 @@ ROWS = 64
 
 
 def adaptive_rows(
-    rollout: Rollout, q: Array, v: Array, tolerance: float, row: int, state: Mapping[str, Any]
+    rollout: Prepared, q: Array, v: Array, tolerance: float, row: int, state: Mapping[str, Any]
 ) -> Iterator[Filled]:
     """Fill in rows after those that are there, from dense output.
 
@@ -63,7 +63,7 @@ def adaptive_rows(
             yield Filled(row, fine, fine, state={"t": solver.t, "y": solver.y, "h_abs": solver.h_abs})
 
 
-def _right_hand_side(rollout: Rollout) -> Any:
+def _right_hand_side(rollout: Prepared) -> Any:
     """How fast the state, q and then v, changes."""
     robot, o = rollout.robot, rollout.options
     acted_on = rollout.f_ext is not None or rollout.wrench is not None

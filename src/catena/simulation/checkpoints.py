@@ -16,7 +16,7 @@ from catena.errors import LoadError
 from catena.simulation.files import read_all, write
 
 if TYPE_CHECKING:
-    from catena.simulation.rolling import Rollout
+    from catena.simulation.asked import Prepared
     from catena.simulation.run import Run
 
 Array = npt.NDArray[Any]
@@ -64,7 +64,7 @@ class Checkpoint:
         return run, state, bool(notes.get("over"))
 
 
-def fingerprint(rollout: Rollout, integrator: str, tolerance: float) -> str:
+def fingerprint(rollout: Prepared, integrator: str, tolerance: float) -> str:
     """What tells simulations apart: all that their numbers depend on, but for how long they last.
 
     Of functions that are called from Python nothing is known but that they are.

@@ -12,8 +12,9 @@ from catena.arguments.arrays import Port, is_chunked
 from catena.arguments.chunks import Call, any_chunked, over_chunks
 from catena.errors import ShapeError, UnsupportedError
 from catena.questions.closed_chains import ClosedChains
+from catena.simulation.asked import Asked, Options
 from catena.simulation.laws import Controller
-from catena.simulation.rolling import Asked, Options, Rollout
+from catena.simulation.rolling import Rollout
 from catena.simulation.run import Run
 
 if TYPE_CHECKING:

@@ -21,10 +21,11 @@ from catena.errors import DivergenceWarning, ModelError, UnsupportedError, warn
 from catena.functions.question import Answering
 from catena.questions.closing import MOST_ROWS
 from catena.questions.stepping import INTEGRATOR_HINTS, State
+from catena.simulation.asked import Asked, Options
 from catena.simulation.divergence import tell
 from catena.simulation.forces import Forces
 from catena.simulation.laws import Control
-from catena.simulation.rolling import Asked, Options, Rollout, run_of
+from catena.simulation.rolling import Rollout, run_of
 from catena.simulation.run import Run
 
 if TYPE_CHECKING:

@@ -12,13 +12,14 @@ from catena.arguments.wrenches import Wrenches
 from catena.errors import UnsupportedError
 from catena.functions.question import Answering
 from catena.model.actuators import Actuators
+from catena.simulation.asked import Asked, Options
 from catena.simulation.chunked import chunked, run_in_chunks
 from catena.simulation.drag import Drag
 from catena.simulation.forces import JointLimits
 from catena.simulation.ground import Ground
 from catena.simulation.laws import Control
 from catena.simulation.pins import Pins
-from catena.simulation.rolling import Asked, Options, rolled_out
+from catena.simulation.rolling import rolled_out
 from catena.simulation.run import Run
 
 if TYPE_CHECKING:

@@ -22,6 +22,7 @@ from catena.functions.question import Answering
 from catena.model.actuators import Actuators
 from catena.questions.closed_chains import ClosedChains
 from catena.questions.stepping import INTEGRATOR_HINTS
+from catena.simulation.asked import Asked, Options
 from catena.simulation.checkpoints import Checkpoint, fingerprint
 from catena.simulation.chunked import chunked, refuse_watches, run_in_chunks
 from catena.simulation.closed_rollouts import INTEGRATORS as CLOSED_INTEGRATORS
@@ -34,7 +35,7 @@ from catena.simulation.ground import Ground
 from catena.simulation.laws import Control
 from catena.simulation.pins import Pins
 from catena.simulation.progress import Bar
-from catena.simulation.rolling import Asked, Options, Rollout, run_of
+from catena.simulation.rolling import Rollout, run_of
 from catena.simulation.run import Run
 from catena.simulation.stiffness import warn_of_stiffness
 

@@ -11,7 +11,7 @@ from catena.arguments.arrays import Port, as_array
 from catena.errors import SingularError, StepWarning, warn
 
 if TYPE_CHECKING:
-    from catena.simulation.rolling import Rollout
+    from catena.simulation.asked import Prepared
 
 Array = npt.NDArray[Any]
 
@@ -22,7 +22,7 @@ ITERATIONS = 12
 """Of the power method; each costs O(n)."""
 
 
-def warn_of_stiffness(question: str, rollout: Rollout) -> None:
+def warn_of_stiffness(question: str, rollout: Prepared) -> None:
     """Warn if a step is longer than the fastest swing or decay allows, at the first state of a rollout."""
     longest = LONGEST.get(rollout.options.integrator)
     springs, dampers = _springs(rollout)
@@ -49,7 +49,7 @@ def warn_of_stiffness(question: str, rollout: Rollout) -> None:
         )
 
 
-def _springs(rollout: Rollout) -> tuple[Array, Array]:
+def _springs(rollout: Prepared) -> tuple[Array, Array]:
     """Stiffness and damping of all degrees of freedom that act explicitly: the model's, and gains of a controller."""
     robot, options = rollout.robot, rollout.options
     stiffness = np.array(robot.stiffness) * bool(options.joint_springs)

@@ -12,8 +12,9 @@ import numpy.typing as npt
 from catena.errors import ShapeError, UnsupportedError
 from catena.functions.function import Function
 from catena.functions.question import Answering
+from catena.simulation.asked import Asked, Options
 from catena.simulation.divergence import healthy
-from catena.simulation.rolling import Asked, Options, Rollout
+from catena.simulation.rolling import Rollout
 from catena.simulation.tracing import alone, arity, digest, flag_of, numbers_of, traced
 from catena.trace.graph import Graph
 

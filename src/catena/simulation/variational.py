@@ -13,8 +13,8 @@ from catena.algorithms.rollouts import NOTHING
 from catena.algorithms.variational import ITERATIONS, SUMS, newton
 from catena.errors import UnsupportedError
 from catena.model.joints import JOINT_TYPES
+from catena.simulation.asked import Prepared
 from catena.simulation.divergence import culprit, healthy
-from catena.simulation.rolling import Rollout
 from catena.simulation.simulate import FIRST, PACE, Filled
 
 Array = npt.NDArray[Any]
@@ -26,7 +26,7 @@ ENOUGH = 1e-8
 """How small the last change of speeds in a step must be, beside the largest speed."""
 
 
-def variational_rows(rollout: Rollout, q: Array, v: Array, row: int, state: Mapping[str, Any]) -> Iterator[Filled]:
+def variational_rows(rollout: Prepared, q: Array, v: Array, row: int, state: Mapping[str, Any]) -> Iterator[Filled]:
     """Fill in rows after those that are there. Velocities are those of the momenta at each state.
 
     A sample for which Newton's method fails has diverged, at the latest by the end of the rows that are noted.
@@ -56,7 +56,7 @@ def variational_rows(rollout: Rollout, q: Array, v: Array, row: int, state: Mapp
         size *= 2 if time.perf_counter() - began < PACE / 2 else 1
 
 
-def _refuse(rollout: Rollout) -> None:
+def _refuse(rollout: Prepared) -> None:
     """UnsupportedError for what there is no equation for."""
     robot = rollout.robot
     types = [JOINT_TYPES[code] for code in np.unique(robot.tree.joint_type)]
@@ -73,7 +73,7 @@ def _refuse(rollout: Rollout) -> None:
         )
 
 
-def _failed(rollout: Rollout, q: Array, v: Array, rows: slice, worst: Array) -> tuple[Array, Array]:
+def _failed(rollout: Prepared, q: Array, v: Array, rows: slice, worst: Array) -> tuple[Array, Array]:
     """Steps and joints at which samples diverged in some rows."""
     every, bound = rollout.asked.every, rollout.bound
     good = healthy(q[..., rows, :], v[..., rows, :], bound)

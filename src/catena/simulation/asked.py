@@ -1,0 +1,212 @@
+"""What a rollout is asked for: checked, with its forces, controller and cost made ready, and what these give."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from copy import copy
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from catena.algorithms.rollouts import torques
+from catena.arguments.arrays import Port, as_array
+from catena.arguments.wrenches import wrenches
+from catena.errors import ShapeError, UnsupportedError
+from catena.functions.store import chosen_shape
+from catena.questions.stepping import stepping
+from catena.simulation.checked import kept_rows, positive, whole_steps
+from catena.simulation.forces import chosen_actuators, forces
+from catena.simulation.laws import Given, controller, parameter_array, running_cost
+from catena.simulation.wrenches import changing
+
+if TYPE_CHECKING:
+    from catena.robot import Robot
+
+Array = npt.NDArray[Any]
+This = TypeVar("This", bound="Prepared")
+
+
+@dataclass(frozen=True)
+class Options:
+    """How steps are made; see :meth:`catena.Robot.step`."""
+
+    integrator: str
+    method: str
+    joint_losses: bool
+    joint_springs: bool
+    dtype: Any
+    kernel: str | None
+    joint_limits: Any = False
+    ground: Any = None
+    actuators: Any = None
+    pins: Any = None
+    drag: Any = None
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What a rollout is asked for; see :meth:`catena.Robot.rollout`. `first` steps were done since t0."""
+
+    q: Any
+    v: Any
+    tau: Any
+    dt: Any
+    steps: int | None
+    control: Any
+    cost: Any
+    parameters: Any
+    f_ext: Any
+    every: int
+    bound: float | None
+    t0: float = 0.0
+    first: int = 0
+    memory: Any = None
+
+
+class Prepared:
+    """A rollout that is checked and made ready to be computed."""
+
+    def __init__(self, robot: Robot, asked: Asked, options: Options) -> None:
+        self.robot, self.asked, self.options = robot, asked, options
+        self.dt = positive("dt", asked.dt)
+        self.first = asked.first + whole_steps(asked.t0, self.dt)
+        self.bound = None if asked.bound is None else positive("bound", asked.bound)
+        self.forces = forces(robot, options, asked.control, asked.memory)
+        self.step = stepping(
+            robot,
+            options.integrator,
+            options.method,
+            options.joint_losses,
+            options.joint_springs,
+            self.forces.laws,
+        )
+        self.shape = chosen_shape(robot.tree, self.step, options.kernel)
+        if self.shape == "rolled" and options.ground is not None:
+            raise UnsupportedError(
+                f"rollout: the ground is for unrolled kernels, this robot has {robot.tree.n} links; it can have less"
+                if options.kernel is None
+                else "rollout: the ground is for unrolled kernels; leave kernel out"
+            )
+        self.parameters = parameter_array(asked.parameters)
+        self.actuators = chosen_actuators(robot, options.actuators)
+        self.control = controller(robot.tree, asked.control, self.parameters, self.shape, self.actuators)
+        self.cost = running_cost(robot.tree, asked.cost, self.parameters, self.shape)
+        self.tau, self.steps = self._steps()
+        self.rows = kept_rows(self.steps, asked.every)
+        self.wrench = changing(robot, asked.f_ext, self.parameters, self.shape)
+        held = asked.f_ext is not None and self.wrench is None
+        self.f_ext = wrenches(robot, asked.f_ext, "rollout") if held else None
+
+    def again(self: This, **changes: Any) -> This:
+        """The same rollout with other states, parameters, number of steps or steps done before, nothing traced again.
+
+        Steps done before may be one number for each sample. What has torques of its own for each step, `tau`, cannot be
+        told another number of steps.
+        """
+        other = copy(self)
+        other.asked = replace(self.asked, **changes)
+        other.first = other.asked.first + whole_steps(other.asked.t0, self.dt)
+        if "memory" in changes:
+            other.forces = forces(self.robot, self.options, self.asked.control, changes["memory"])
+        if "steps" in changes:
+            other.steps, other.rows = changes["steps"], kept_rows(changes["steps"], self.asked.every)
+        if "parameters" in changes:
+            given = {"parameters": changes["parameters"]}
+            other.parameters = given["parameters"]
+            other.control, other.cost, other.wrench = (
+                law if law is None or "parameters" not in law.values else replace(law, values=given)
+                for law in (self.control, self.cost, self.wrench)
+            )
+        return other
+
+    def _steps(self) -> tuple[Any, int]:
+        """The torques that were given and the number of steps."""
+        tau, steps = self.asked.tau, self.asked.steps
+        nv = self.robot.nv if self.actuators is None else len(self.actuators)
+        if tau is not None and self.control is not None:
+            raise UnsupportedError("rollout: give tau or control, not both; a controller can add torques of its own")
+        if steps is not None and (not isinstance(steps, int | np.integer) or isinstance(steps, bool) or steps < 0):
+            raise ShapeError(f"rollout: steps must be a whole number, zero or more, got {steps!r}")
+        if tau is None:
+            if steps is None:
+                raise ShapeError("rollout: without tau, say how many steps: steps=100")
+            return None, int(steps)
+        given = as_array(tau, Port("tau", (nv,)), "rollout")
+        if given.ndim < 2:
+            raise ShapeError(f"rollout: tau must have shape (..., steps, {nv}), got {given.shape}")
+        if steps is not None and steps != given.shape[-2]:
+            raise ShapeError(
+                f"rollout: tau has {given.shape[-2]} steps (its shape is {given.shape}), steps says {steps}"
+            )
+        return given if self.actuators is None else self.actuators.spread(given), given.shape[-2]
+
+    def times(self, rows: int) -> Array:
+        """The times of the start and of so many rows that follow, in s."""
+        return np.asarray((self.first + np.arange(rows + 1) * self.asked.every) * self.dt)
+
+    @property
+    def free(self) -> bool:
+        """Whether there are no torques at all."""
+        return self.tau is None and self.control is None
+
+    @property
+    def laws(self) -> list[Given]:
+        """What was given besides torques."""
+        return [law for law in (self.control, self.cost, self.wrench) if law is not None]
+
+    @property
+    def compiled(self) -> bool:
+        """Whether all is machine code."""
+        return all(given.law is not None for given in self.laws)
+
+    @property
+    def how(self) -> str:
+        """How control and cost are computed, in words."""
+        return "; ".join(given.how for given in self.laws)
+
+    def values(self, given: Given) -> dict[str, Any]:
+        """The arrays of a law; one number stands for one of each degree of freedom."""
+        law: Any = given.law
+        alone = {name for name, x in given.values.items() if law.inputs[name] == "v" and not np.ndim(x)}
+        nv = self.robot.nv
+        return {name: np.broadcast_to(x, nv) if name in alone else x for name, x in given.values.items()}
+
+    def rows_at(self, given: Given | None, count: Any, more: Any = 0) -> Mapping[str, Any]:
+        """What a law needs at each step, after so many steps since time zero."""
+        return {} if given is None or given.along is None else given.along((count + more) * self.dt)
+
+    def driven(self, controls: Array, q: Array, v: Array) -> Array:
+        """The torques that actuators make of controls, where there are actuators."""
+        chosen = self.actuators
+        return controls if chosen is None else chosen.torques(controls[..., chosen.dofs], q, v)
+
+    def wrenches_at(self, t: float, q: Array, v: Array) -> Any:
+        """The wrenches on links at a time, None for none."""
+        if self.wrench is None:
+            return self.f_ext
+        function: Any = self.wrench.function
+        return function.numbers(t, q, v, self.parameters)
+
+    def asked_now(self, given: Given, t: float, q: Array, v: Array, *more: Any) -> Any:
+        """What a controller or cost gives, whether it is compiled or called."""
+        if given.function is not None:
+            return self._asked_of(given, t, q, v, *more)
+        law: Any = given.law
+        kernel = self.robot._compiled.kernel(torques(law), (), self.options.dtype, self.shape)
+        return kernel(q, v, t, *self.values(given).values(), *self.rows_at(given, t / self.dt).values())
+
+    def _asked_of(self, given: Given, t: float, q: Array, v: Array, *more: Any) -> Array:
+        """What a function of the user's gives for all samples at a time."""
+        nu = self.robot.nv if self.actuators is None else len(self.actuators)
+        width = () if given is self.cost else (nu,)
+        result = np.asarray(given(float(t), q, v, self.parameters, *more))
+        try:
+            found = np.broadcast_to(result, (*q.shape[:-1], *width))
+            return found if given is self.cost or self.actuators is None else self.actuators.spread(found)
+        except ValueError:
+            expected = f"({', '.join(['...', *map(str, width)])})"
+            raise ShapeError(
+                f"rollout: {given.what} must give {expected}, here {(*q.shape[:-1], *width)}, got {result.shape}"
+            ) from None
