@@ -46,14 +46,13 @@ def _rows_and_columns(shape: Shape) -> tuple[int, int]:
     return (math.prod(shape[:-1]), shape[-1]) if len(shape) > 1 else (math.prod(shape), 1)
 
 
-class Callback(casadi.Callback):  # type: ignore[misc, unused-ignore]
-    """A map as CasADi calls it."""
+class _Named(casadi.Callback):  # type: ignore[misc, unused-ignore]
+    """A callback of a map whose arguments and results have names."""
 
-    def __init__(self, of: Map, question: str, inputs: list[str], outputs: list[str]) -> None:
+    def __init__(self, of: Map, name: str, inputs: list[str], outputs: list[str], options: dict[str, Any]) -> None:
         casadi.Callback.__init__(self)
-        self._of, self._question, self._inputs, self._outputs = of, question, inputs, outputs
-        self._derivatives: list[Any] = []
-        self.construct(question, {})
+        self._of, self._inputs, self._outputs = of, inputs, outputs
+        self.construct(name, options)
 
     def get_n_in(self) -> int:
         """How many arguments there are."""
@@ -72,8 +71,17 @@ class Callback(casadi.Callback):  # type: ignore[misc, unused-ignore]
         return self._outputs[i]
 
     def get_sparsity_in(self, i: int) -> Any:
-        """The shape of an argument."""
-        return casadi.Sparsity.dense(*_matrix(self._of.inputs[i]))
+        """The shape of an argument; those of derivatives are followed by the results."""
+        return casadi.Sparsity.dense(*_matrix((*self._of.inputs, *self._of.outputs)[i]))
+
+
+class Callback(_Named):
+    """A map as CasADi calls it."""
+
+    def __init__(self, of: Map, question: str, inputs: list[str], outputs: list[str]) -> None:
+        self._question = question
+        self._derivatives: list[Any] = []
+        super().__init__(of, question, inputs, outputs, {})
 
     def get_sparsity_out(self, i: int) -> Any:
         """The shape of a result."""
@@ -131,7 +139,7 @@ class Callback(casadi.Callback):  # type: ignore[misc, unused-ignore]
 
     def get_jacobian(self, name: str, inputs: list[str], outputs: list[str], options: dict[str, Any]) -> Any:
         """All derivatives of all results, from one batch of directions for each argument."""
-        made = Jacobian(self, name, inputs, outputs, options)
+        made = Jacobian(self._of, name, inputs, outputs, options)
         self._derivatives.append(made)
         return made
 
@@ -148,35 +156,8 @@ class Callback(casadi.Callback):  # type: ignore[misc, unused-ignore]
         return [casadi.MX.sym(p.name, _matrix(p)[0], _matrix(p)[1] * count) for p in ports]
 
 
-class Jacobian(casadi.Callback):  # type: ignore[misc, unused-ignore]
-    """All derivatives of a callback, a block for each result and each argument."""
-
-    def __init__(
-        self, owner: Callback, name: str, inputs: list[str], outputs: list[str], options: dict[str, Any]
-    ) -> None:
-        casadi.Callback.__init__(self)
-        self._of, self._inputs, self._outputs = owner._of, inputs, outputs
-        self.construct(name, options)
-
-    def get_n_in(self) -> int:
-        """How many arguments there are: those of the function, then its results."""
-        return len(self._inputs)
-
-    def get_n_out(self) -> int:
-        """How many blocks there are."""
-        return len(self._outputs)
-
-    def get_name_in(self, i: int) -> str:
-        """What an argument is called."""
-        return self._inputs[i]
-
-    def get_name_out(self, i: int) -> str:
-        """What a block is called."""
-        return self._outputs[i]
-
-    def get_sparsity_in(self, i: int) -> Any:
-        """The shape of an argument."""
-        return casadi.Sparsity.dense(*_matrix((*self._of.inputs, *self._of.outputs)[i]))
+class Jacobian(_Named):
+    """All derivatives of a map, a block for each result and each argument."""
 
     def get_sparsity_out(self, i: int) -> Any:
         """The shape of a block."""

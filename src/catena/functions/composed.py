@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from catena.arguments.arrays import MOST_LEADING
 from catena.functions.function import Function
+from catena.kernels.call.kernel import Computing
 from catena.model.tree import Tree
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ class Loops:
         return self._find(function, present)(*arrays)
 
 
-class Composed:
+class Composed(Computing):
     """A function answered by its recipe: arrays in, arrays out, any leading dimensions, as of a kernel.
 
     Args:
@@ -54,17 +54,10 @@ class Composed:
         self.signature, self._recipe, self._ask = signature, recipe, Loops(tree, signature.dtype, find)
         self.name, self.inputs, self.outputs, self.dtype = signature
 
-    def __call__(self, *arrays: Any, out: Any = None) -> Any:
-        """The result, or a tuple of results: new arrays, or those given as ``out``, which may overlap the arguments."""
-        given, batch = self.signature.arguments(arrays, MOST_LEADING + 1)
-        results = self.compute(given, self.signature.wanted(out, batch), batch, keep=out is not None)
-        results = self.signature.given_back(out, results)
-        return results[0] if len(results) == 1 else tuple(results)
-
     def compute(
         self, given: list[np.ndarray], wanted: list[np.ndarray | None], batch: Shape, *, keep: bool = False
     ) -> list[Any]:
-        """The results for checked arguments, as :meth:`catena.kernels.call.kernel.Kernel.compute` gives them."""
+        """The results for checked arguments, broadcast from what the recipe gives."""
         rows = [np.asarray(a, self.dtype, order="C") for a in given]  # NumPy's sums depend on how arrays lie in memory
         found = self._recipe(self._ask, *rows)
         found = found if isinstance(found, tuple) else (found,)

@@ -15,11 +15,11 @@ import numpy as np
 import numpy.typing as npt
 
 from catena.algorithms.pieces import finishing, functions
-from catena.arguments.arrays import MOST_LEADING
 from catena.errors import ShapeError, SingularError, UnsupportedError
 from catena.functions.function import Function
 from catena.functions.linkwise import lowered_for
 from catena.functions.store import Compiled
+from catena.kernels.call.kernel import Computing
 from catena.kernels.call.results import new_result
 from catena.model.pattern import first_links, part_of, pattern_of
 from catena.model.singular import check_invertible
@@ -52,7 +52,7 @@ _PARTS = 12
 """Kernels for parts of so many different lengths are kept."""
 
 
-class InPieces:
+class InPieces(Computing):
     """Forward dynamics of a long chain: one sample in pieces, several samples by loops; called as kernels are.
 
     Args:
@@ -65,16 +65,10 @@ class InPieces:
         self._chain, self._loops, self.signature = chain, loops, signature
         self.name, self.inputs, self.outputs, self.dtype = signature
 
-    def __call__(self, *arrays: Any, out: Any = None) -> Any:
-        """The accelerations (..., nv): a new array, or the one given as ``out``, which may overlap the arguments."""
-        given, batch = self.signature.arguments(arrays, MOST_LEADING + 1)
-        results = self.compute(given, self.signature.wanted(out, batch), batch, keep=out is not None)
-        return self.signature.given_back(out, results)[0]
-
     def compute(
         self, given: list[np.ndarray], wanted: list[np.ndarray | None], batch: Shape, *, keep: bool = False
     ) -> list[Any]:
-        """The results for checked arguments, as :meth:`catena.kernels.call.kernel.Kernel.compute` gives them."""
+        """The accelerations for checked arguments, of one sample or of several."""
         if np.prod(batch, dtype=np.int64) != 1:
             return self._loops().compute(given, wanted, batch, keep=keep)
         shapes = [port.shape for port in self.inputs]

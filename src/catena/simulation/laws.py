@@ -80,9 +80,7 @@ def controller(
         return Given("control", None, control.law, control.values, along=control.along)
     places = None if actuators is None else actuators.dofs.tolist()
     width = tree.nv if places is None else len(places)
-    given = _given(
-        tree, "control", control, parameters, shape, partial(_torques, places), ("q", "v", "parameters"), (width,)
-    )
+    given = traced_law(tree, "control", control, parameters, shape, partial(_torques, places), (width,))
     if given.law is None or actuators is None:
         return given
     return replace(given, law=replace(given.law, name=f"{given.law.name}-{'-'.join(map(str, places or ()))}"))
@@ -92,7 +90,7 @@ def running_cost(tree: Tree, cost: Any, parameters: Array, shape: str) -> Given 
     """A cost as it was given, None for none."""
     if cost is None:
         return None
-    return _given(tree, "cost", cost, parameters, shape, _number, ("q", "v", "parameters", "tau"), ())
+    return traced_law(tree, "cost", cost, parameters, shape, _number, (), ("q", "v", "parameters", "tau"))
 
 
 def traced_law(
@@ -103,25 +101,13 @@ def traced_law(
     shape: str,
     algorithm: Callable[..., Callable[..., Any]],
     result: tuple[int, ...],
+    arrays: tuple[str, ...] = ("q", "v", "parameters"),
 ) -> Given:
-    """A function of (t, q, v, parameters), to be compiled by way of an algorithm, if that is possible."""
-    return _given(tree, what, function, parameters, shape, algorithm, ("q", "v", "parameters"), result)
-
-
-def _given(
-    tree: Tree,
-    what: str,
-    function: Any,
-    parameters: Array,
-    shape: str,
-    algorithm: Callable[..., Callable[..., Any]],
-    arrays: tuple[str, ...],
-    result: tuple[int, ...],
-) -> Given:
+    """A function of t and these arrays, to be compiled by way of an algorithm, if that is possible."""
     if not callable(function):
+        ready = " or one of catena.controllers" if what == "control" else ""
         raise UnsupportedError(
-            f"{what} must be a function of (t, q, v, parameters) or one of catena.controllers, got a "
-            f"{type(function).__name__}"
+            f"{what} must be a function of ({', '.join(('t', *arrays))}){ready}, got a {type(function).__name__}"
         )
     width = parameters.shape[-1]
     inputs = {"parameters": f"robot:{width}"} if width else {}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import weakref
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
@@ -20,7 +21,33 @@ from catena.kernels.call.share_ir import MAX_ARRAYS
 from catena.kernels.machine.compile import Module
 
 
-class Kernel:
+class Computing(ABC):
+    """What is called with arrays and gives arrays, with any leading dimensions: a signature, and how to compute."""
+
+    signature: Signature
+
+    def __call__(self, *arrays: Any, out: Any = None) -> Any:
+        """The result, or a tuple of results, of shape ``(*leading dimensions, *shape of the output)``.
+
+        Results are new arrays, or those given as ``out`` (an array, or a tuple with an array or None per output), which
+        may overlap the arguments.
+        """
+        given, batch = self.signature.arguments(arrays, MOST_LEADING + 1)
+        results = self.compute(given, self.signature.wanted(out, batch), batch, keep=out is not None)
+        results = self.signature.given_back(out, results)
+        return results[0] if len(results) == 1 else tuple(results)
+
+    @abstractmethod
+    def compute(
+        self, given: list[np.ndarray], wanted: list[np.ndarray | None], batch: Shape, *, keep: bool = False
+    ) -> list[Any]:
+        """The results for checked arguments, in the arrays that are wanted or in new ones.
+
+        New ones without dimensions become numbers, unless `keep` says that the caller has arrays.
+        """
+
+
+class Kernel(Computing):
     """A compiled function: arrays in, arrays out, any leading dimensions.
 
     Args:
@@ -67,24 +94,10 @@ class Kernel:
         if max(self.batch_scratch, self.single_scratch) >= scratch.LARGE:
             weakref.finalize(self, scratch.release_large).atexit = False
 
-    def __call__(self, *arrays: Any, out: Any = None) -> Any:
-        """The result, or a tuple of results, of shape ``(*leading dimensions, *shape of the output)``.
-
-        Results are new arrays, or those given as ``out`` (an array, or a tuple with an array or None per output), which
-        may overlap the arguments. They are the same bit by bit whatever the number of samples and threads.
-        """
-        given, batch = self.signature.arguments(arrays, MOST_LEADING + 1)
-        results = self.compute(given, self.signature.wanted(out, batch), batch, keep=out is not None)
-        results = self.signature.given_back(out, results)
-        return results[0] if len(results) == 1 else tuple(results)
-
     def compute(
         self, given: list[np.ndarray], wanted: list[np.ndarray | None], batch: Shape, *, keep: bool = False
     ) -> list[Any]:
-        """The results for checked arguments, in the arrays that are wanted or in new ones.
-
-        New ones without dimensions become numbers, unless `keep` says that the caller has arrays.
-        """
+        """The results for checked arguments: the same bit by bit whatever the number of samples and threads."""
         results = [
             new_result(batch + p.shape, self.dtype) if w is None or _in_the_way(w, given) else w
             for w, p in zip(wanted, self.outputs, strict=True)
