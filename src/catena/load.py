@@ -12,6 +12,8 @@ from catena.errors import LoadError, ModelError, ModelWarning, warn
 from catena.model.assemble import assemble
 from catena.model.constraints import AnyConstraint
 from catena.model.mimic import WORDS
+from catena.model.numbers import BASES, chosen
+from catena.model.readers.files import folders
 from catena.model.readers.xml import Document, open_document, root_tag, shorten
 from catena.robot import Robot
 from catena.robots import names, path
@@ -97,25 +99,20 @@ def _load(
     document: Document, base: Base, package_roots: Iterable[str | os.PathLike[str]], closed: bool, mimic: str
 ) -> tuple[Robot, list[AnyConstraint]]:
     one_of("mimic", mimic, WORDS)
-    _check_base(base)
-    roots = (package_roots,) if isinstance(package_roots, str | os.PathLike) else tuple(package_roots)
+    roots = folders(package_roots)
     tag = root_tag(document)
     try:
+        chosen("base", base, BASES)
         if tag == "robot":
-            return _load_urdf(document, base, tuple(os.path.abspath(root) for root in roots), mimic), []
+            return _load_urdf(document, base, roots, mimic), []
         if tag in ("mujoco", "mujocoinclude"):
-            return _load_mjcf(document, base, tuple(os.path.abspath(root) for root in roots), closed)
+            return _load_mjcf(document, base, roots, closed)
     except LoadError:
         raise
     except ModelError as error:
         raise LoadError(f"{document.source}: {error}", link=error.link, joint=error.joint) from error
     hint = "; convert SDF to URDF first" if tag == "sdf" else ""
     raise document.error(f"expected <robot> (URDF) or <mujoco> (MJCF), found <{shorten(tag)}>{hint}")
-
-
-def _check_base(base: str) -> None:
-    if base not in ("fixed", "floating"):
-        raise LoadError(f"base must be 'fixed' or 'floating', not {base!r}")
 
 
 def _load_urdf(document: Document, base: Base, roots: tuple[str, ...], mimic: str) -> Robot:
@@ -138,8 +135,8 @@ def _load_model(model: Any, base: Base, closed: bool) -> tuple[Robot, list[AnyCo
     """The robot of a model that MuJoCo has compiled already."""
     from catena.model.readers.mjcf import MjcfParts
 
-    _check_base(base)
     try:
+        chosen("base", base, BASES)
         return _of_mujoco(MjcfParts(model, floating=base == "floating", closed=closed), base)
     except ModelError as error:
         raise LoadError(f"a model of MuJoCo: {error}", link=error.link, joint=error.joint) from error

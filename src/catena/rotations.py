@@ -18,7 +18,8 @@ from scipy.linalg import expm
 from scipy.spatial.transform import Rotation
 
 from catena.arguments.arrays import as_floats
-from catena.errors import ShapeError, UnsupportedError
+from catena.arguments.words import one_of
+from catena.errors import ShapeError
 from catena.model.lie import rotation_matrix
 from catena.slopes import Sloped, collected
 from catena.spatial import Mat3, Vec3
@@ -129,9 +130,7 @@ def euler_jacobian(convention: str, angles: npt.ArrayLike) -> Array:
 
 
 def _euler(convention: str, angles: npt.ArrayLike) -> tuple[str, Array]:
-    if convention not in EULER:
-        raise UnsupportedError(f"no Euler convention {convention!r}; expected one of {', '.join(EULER)}")
-    return convention, _last("angles", angles, 3)
+    return one_of("Euler convention", convention, EULER), _last("angles", angles, 3)
 
 
 def quaternion_jacobian(quaternion: npt.ArrayLike) -> Array:

@@ -10,7 +10,7 @@ from catena import robots
 from catena.build import Builder
 from catena.errors import CatenaError, LoadError
 from catena.load import Base, Source, load
-from catena.model.readers.files import Places, Refused, read_regular
+from catena.model.readers.files import Places, Refused, folders, read_regular
 from catena.model.readers.system_toml import MAX_BYTES, ModelPart, SystemParts, read_toml
 from catena.robot import Robot
 
@@ -31,8 +31,7 @@ def is_toml(source: Source) -> bool:
 def system_of(source: Any, package_roots: Iterable[str | os.PathLike[str]], made: Callable[..., System]) -> System:
     """The system that a TOML file, or the text of one, describes; `made` makes it of robots and constraints."""
     data, label, folder = _read(source)
-    given = (package_roots,) if isinstance(package_roots, str | os.PathLike) else package_roots
-    roots = tuple(os.path.abspath(root) for root in given)
+    roots = folders(package_roots)
     parts = read_toml(data, label)
     places = Places(folder, roots)
     found = [

@@ -214,7 +214,7 @@ def test_refusals(monkeypatch: pytest.MonkeyPatch) -> None:
         symbolic(robot, "kinetic_energy", form="closed")
     with pytest.raises(UnsupportedError, match="link"):
         symbolic(robot, "jacobian")
-    with pytest.raises(UnsupportedError, match="'python', 'c' or 'latex'"):
+    with pytest.raises(UnsupportedError, match="no language 'fortran'; expected one of 'python', 'c', 'latex'"):
         symbolic(robot).code("fortran")
     assert "udu" in WHAT
     monkeypatch.setitem(sys.modules, "sympy", None)

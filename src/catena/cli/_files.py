@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import click
 import numpy as np
@@ -20,7 +19,6 @@ from catena.robot import Robot
 from catena.robots import names
 
 Array = npt.NDArray[Any]
-Decorated = TypeVar("Decorated", bound=Callable[..., Any])
 
 
 class ModelFile(click.ParamType[Any]):

@@ -15,6 +15,7 @@ from catena.model.axes import axis_frame, two_axis_frame, unit
 from catena.model.joints import BY_NAME
 from catena.model.merge import Bodies, merged, steiner
 from catena.model.mimic import eliminated
+from catena.model.numbers import BASES, chosen
 from catena.model.parts import JointPart, LinkPart, Mimic, Parts
 from catena.model.singular import check_leaves
 from catena.model.topology import arrange, listed
@@ -56,10 +57,8 @@ def assemble(
     """
     links, joints, notes = Parts(LinkPart, link_parts), Parts(JointPart, joint_parts), list(warnings)
     _check_types(joints)
-    if base == "floating":
+    if chosen("base", base, BASES) == "floating":
         links, joints = _floating(links, joints)
-    elif base != FIXED:
-        raise ModelError(f"base: expected 'fixed' or 'floating', found {base!r}")
     topology = arrange(links, joints)
     mass, com, inertia = checks.link_numbers(links, strict, notes)
     rotation, position = checks.joint_placements(joints)

@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from catena.errors import ModelError
 from catena.model.assemble import assemble
-from catena.model.numbers import count
+from catena.model.numbers import chosen, count
 from catena.model.parts import JointPart, LinkPart
 from catena.model.tree import Tree
 
@@ -60,8 +60,7 @@ def cable(
     twists, damping = GJ is not None, _number("damping", damping, False)
     radius, torsion = _number("radius", radius, twists), _number("GJ", 0.0 if GJ is None else GJ, twists)
     bend = _stiffness(EI)
-    if start not in STARTS:
-        raise ModelError(f"start: expected one of {', '.join(map(repr, STARTS))}, found {start!r}")
+    chosen("start", start, STARTS)
     piece = total / n
     spring = np.array([torsion, *bend] if twists else [*bend]) / piece
     joints = [_joint(i, piece, spring, damping, start, "spherical" if twists else "universal") for i in range(n)]

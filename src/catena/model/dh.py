@@ -11,7 +11,7 @@ import numpy.typing as npt
 from catena.errors import ModelError
 from catena.model.assemble import assemble
 from catena.model.lie import turn_about
-from catena.model.numbers import each, together
+from catena.model.numbers import chosen, each, together
 from catena.model.parts import JointPart, Limits, LinkPart
 from catena.model.tree import Tree
 
@@ -58,8 +58,7 @@ def from_dh(
     Link i is "link{i}" and DH frame i is the frame "dh{i}" on it: the link's own frame in the modified convention, at
     its far end in the standard one. Returns the robot. Cost: O(n).
     """
-    if convention not in ("standard", "modified"):
-        raise ModelError(f"convention: expected 'standard' or 'modified', found {convention!r}")
+    chosen("convention", convention, ("standard", "modified"))
     a, alpha, d, theta = together(None if isinstance(types, str) else len(types), a=a, alpha=alpha, d=d, theta=theta)
     n = len(a)
     mass, armature = together(n, masses=masses, armatures=armatures)

@@ -1,7 +1,8 @@
-"""Arguments of the ready-made robots: one number or one per link, checked and broadcast."""
+"""Arguments of the ready-made robots: words, and one number or one per link, checked and broadcast."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,17 @@ import numpy.typing as npt
 from catena.errors import ModelError
 
 Array = npt.NDArray[Any]
+
+
+BASES = ("fixed", "floating")
+"""How the root link of a robot is held: what `base` may be."""
+
+
+def chosen(what: str, word: Any, allowed: Sequence[str]) -> str:
+    """A word that is one of those allowed."""
+    if not isinstance(word, str) or word not in allowed:
+        raise ModelError(f"{what}: expected {' or '.join(map(repr, allowed))}, found {word!r}")
+    return word
 
 
 def count(n: Any) -> int:

@@ -20,7 +20,7 @@ from catena.model.chains import linked
 from catena.model.lie import turn_about
 from catena.model.merge import steiner
 from catena.model.names import Names
-from catena.model.numbers import require, together
+from catena.model.numbers import BASES, chosen, require, together
 from catena.model.tree import Tree
 
 Array = npt.NDArray[Any]
@@ -206,17 +206,13 @@ def polymer_of(
     base: str,
 ) -> Shape:
     """The geometry that the arguments of :func:`point_mass_chain` describe, checked."""
-    if coordinates not in ("torsions", "torsions+angles"):
-        raise ModelError(f"coordinates: expected 'torsions' or 'torsions+angles', found {coordinates!r}")
-    if base not in ("fixed", "floating"):
-        raise ModelError(f"base: expected 'fixed' or 'floating', found {base!r}")
+    bends = chosen("coordinates", coordinates, ("torsions", "torsions+angles")) == "torsions+angles"
     (bond,) = together(bonds=bonds)
-    n, free = len(bond), int(base == "floating")
+    n, free = len(bond), int(chosen("base", base, BASES) == "floating")
     (mass,) = together(n + free, masses=masses)
     angle, torsion = _some(n - free, "angles", angles), _some(n - 2 * free, "torsions", torsions)
     require(bond > 0, bond, "bonds", "above zero")
     require(mass >= 0, mass, "masses", "of zero or more")
-    bends = coordinates == "torsions+angles"
     parent = _parents(parents, n + free, bool(free), bends)
     before, back = parent.copy(), np.zeros(n + free, dtype=bool)
     if free:

@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
+from catena.arguments.words import one_of
 from catena.errors import UnsupportedError
 
 if TYPE_CHECKING:
@@ -19,10 +20,8 @@ _GROUPS = ("q", "qdot", "qddot", "tau")
 
 def code(result: Symbolic, language: str, parameters: str, interface: str | None = None) -> str:
     """The source of a function that computes the matrices of a result; see :meth:`Symbolic.code`."""
-    if language not in ("python", "c", "latex"):
-        raise UnsupportedError(f"code: expected 'python', 'c' or 'latex', found {language!r}")
-    if parameters not in ("numbers", "named"):
-        raise UnsupportedError(f"parameters: expected 'numbers' or 'named', found {parameters!r}")
+    one_of("language", language, ("python", "c", "latex"))
+    one_of("kind of parameters", parameters, ("numbers", "named"))
     if interface not in (None, "casadi") or (interface and language != "c"):
         raise UnsupportedError(f"interface: expected None, or 'casadi' for code in C, found {interface!r}")
     if language == "latex":

@@ -197,7 +197,7 @@ def test_a_compiled_model_loads_as_its_file_does() -> None:
     closed = mujoco.MjModel.from_xml_path(str(robots.path("four_bar")))
     names = catena.System.load("four_bar").constraint_names
     assert catena.System.load(closed).constraint_names == names
-    with pytest.raises(LoadError, match="base must be"):
+    with pytest.raises(LoadError, match="base: expected 'fixed' or 'floating', found"):
         catena.load(compiled, base="afloat")  # type: ignore[arg-type]
     compiled.body_mass[1] = np.nan
     with pytest.raises(LoadError, match=r"model of MuJoCo.*body_mass"):

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import stat
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -45,6 +46,12 @@ def read_regular(path: str | os.PathLike[str], most: int = MAX_BYTES) -> bytes:
 def too_large(size: int, most: int = MAX_BYTES) -> str:
     """That `size` bytes are more than are read."""
     return f"holds {size / 2**20:,.0f} MiB; at most {most // 2**20} MiB are read"
+
+
+def folders(package_roots: str | os.PathLike[str] | Iterable[str | os.PathLike[str]]) -> tuple[str, ...]:
+    """The folders that a caller allows, as absolute paths; one may be given by itself."""
+    given = (package_roots,) if isinstance(package_roots, str | os.PathLike) else package_roots
+    return tuple(os.path.abspath(root) for root in given)
 
 
 @dataclass(frozen=True)
