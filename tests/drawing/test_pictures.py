@@ -70,23 +70,47 @@ def test_the_size_of_a_ball_is_that_of_perspective() -> None:
     from catena.drawing.surfaces import ball
 
     surface = ball(96)
-    corners = raster.projected(2.0 * surface.vertices[surface.faces])
-    pixel, _ = raster.visible(corners, np.zeros(len(corners), bool))
+    points = raster.projected(2.0 * surface.vertices)
+    pixel, _ = raster.visible(points, surface.faces.T, np.zeros(len(surface.faces), bool))
     radius = raster.focus / np.sqrt(5.0**2 - 1.0)
     assert len(pixel) == pytest.approx(np.pi * radius**2, rel=0.01)
 
 
 def test_triangles_that_share_an_edge_leave_no_gap_and_do_not_overlap() -> None:
-    rng = np.random.default_rng(0)
-    raster = Raster(Camera(np.array([5.0, 0, 0]), np.zeros(3), np.array([0.0, 0, 1.0])), 64, 64)
     from catena.drawing.raster import _pixels
 
-    middle = np.array([*rng.uniform(20, 44, 2), 0.2])
-    ring = np.array([[0, 0, 0.2], [64, 0, 0.2], [64, 64, 0.2], [0, 64, 0.2]])
+    middle = [*np.random.default_rng(0).uniform(20, 44, 2), 0.2]
+    ring = [[0, 0, 0.2], [64, 0, 0.2], [64, 64, 0.2], [0, 64, 0.2]]
     fan = np.array([[middle, ring[k], ring[(k + 1) % 4]] for k in range(4)])
-    pixel, _, near = _pixels(fan, np.ones(4, bool), raster.width, raster.height)
+    pixel, _, near = _pixels(fan.transpose(2, 1, 0), 64, 64)
     assert np.array_equal(np.sort(pixel), np.arange(64 * 64))
     assert np.allclose(near, 0.2)
+
+
+@pytest.mark.parametrize("size", [0.3, 2.0, 30.0])
+def test_triangles_of_all_sizes_as_if_each_pixel_were_asked_by_itself(size: float) -> None:
+    rng = np.random.default_rng(1)
+    corners = rng.uniform(-5, 69, (200, 1, 2)) + size * rng.standard_normal((200, 3, 2))
+    points = np.concatenate([corners.reshape(-1, 2), rng.uniform(0.1, 0.3, (200, 1)).repeat(3, axis=0)], 1).T
+    raster = Raster(Camera(np.array([5.0, 0, 0]), np.zeros(3), np.array([0.0, 0, 1.0])), 64, 64)
+    pixel, triangle = raster.visible(points, np.arange(600).reshape(200, 3).T, np.ones(200, bool))
+    found, wanted = np.full((2, 64 * 64), -1)
+    found[pixel] = triangle
+    middle = np.stack(np.meshgrid(np.arange(64) + 0.5, np.arange(64) + 0.5), -1).reshape(-1, 1, 2)
+    for number in np.argsort(points[2, ::3]):  # the nearest last
+        x, y = (corners[number] - middle).T
+        turn = x * np.roll(y, 1, axis=0) - y * np.roll(x, 1, axis=0)
+        wanted[(turn > 0).all(axis=0) | (turn < 0).all(axis=0)] = number
+    assert np.array_equal(found, wanted)
+    assert (wanted >= 0).any()
+
+
+def test_vertices_of_sharp_edges_are_moved_once() -> None:
+    from catena.drawing.surfaces import box
+
+    points, faces = box().welded
+    assert len(points) == 8
+    assert np.array_equal(points[faces], box().vertices[box().faces])
 
 
 def test_several_samples_stand_side_by_side(arm: catena.Robot) -> None:

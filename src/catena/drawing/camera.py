@@ -64,8 +64,9 @@ class Camera:
         right = right / np.linalg.norm(right)
         return np.stack([right, np.cross(out, right), out])
 
-    def seen(self, points: Array) -> Array:
-        """Points (..., 3) as the camera has them: right, up and distance in front, (..., 3)."""
-        x, y, z = np.moveaxis(points - self.eye.astype(points.dtype), -1, 0)
-        right, up, out = self.axes().astype(points.dtype) * np.array([[1], [1], [-1]], points.dtype)
-        return np.stack([x * axis[0] + y * axis[1] + z * axis[2] for axis in (right, up, out)], -1)
+    def seen(self, points: Array) -> tuple[Array, Array, Array]:
+        """Points (k, 3) as the camera has them: how far to the right, up and in front, (k,) each."""
+        x, y, z = (points - self.eye.astype(points.dtype)).T
+        right, up, back = self.axes().astype(points.dtype)
+        a, b, c = (x * axis[0] + y * axis[1] + z * axis[2] for axis in (right, up, -back))
+        return a, b, c

@@ -10,6 +10,7 @@ import numpy.typing as npt
 from catena.drawing.camera import Camera
 from catena.drawing.raster import Raster, weights
 from catena.drawing.scene import Places, Scene
+from catena.drawing.triangles import Placed, Triangles
 from catena.model.axes import axis_frame
 
 Array = npt.NDArray[Any]
@@ -26,72 +27,72 @@ class Painter:
 
     Args:
         scene: what to paint.
+        samples: how many of it.
         camera: from where.
         floor: its height along the scene's vertical, m.
         size: width and height of the picture in pixels.
     """
 
-    def __init__(self, scene: Scene, camera: Camera, floor: float, size: tuple[int, int]) -> None:
+    def __init__(self, scene: Scene, samples: int, camera: Camera, floor: float, size: tuple[int, int]) -> None:
         self.scene, self.camera, self.floor = scene, camera, floor
         self.width, self.height = size
         self._coarse, self._raster = Raster(camera, *size), Raster(camera, FINER * size[0], FINER * size[1])
         level = axis_frame(scene.up)
         light = 0.35 * camera.axes()[0] + 0.3 * camera.axes()[2] + 1.0 * scene.up + 0.05 * level[:, 0]
-        self._light = light / np.linalg.norm(light)
-        self._colors, self._back = _triangles(scene)
+        self._light = (light / np.linalg.norm(light)).astype(np.float32)
+        self._up = scene.up.astype(np.float32)
+        self._triangles = Triangles(scene, samples)
         self._background = self._empty()
 
     def picture(self, places: Places) -> Array:
         """The picture for links at these places: (height, width, 3), red, green and blue of 8 bits.
 
-        Several samples, (..., 1 + links, 3), are painted together.
+        `places` has the samples in front, (samples, 1 + links, 3).
         """
-        points, normals = self._placed(places)
-        samples = len(points) // max(len(self._colors), 1)
-        corners = self._raster.projected(points)
-        pixel, triangle = self._raster.visible(corners, np.tile(self._back, samples))
-        share = weights(corners[triangle], pixel, self._raster.width)
-        normal, place = (_mixed(share, field[triangle]) for field in (normals, points))
-        seen = self._shaded(self._colors[triangle % len(self._colors)], normal, place) if len(triangle) else normal
-        row, column = np.divmod(pixel, self._raster.width)
-        owner = row // FINER * self.width + column // FINER
-        count = np.bincount(owner, minlength=self.width * self.height)
-        light = self._background * (self._shadow(points) * (1 - count.reshape(self.height, -1) / FINER**2))[..., None]
-        for channel in range(3):
-            sums = np.bincount(owner, seen[:, channel], minlength=self.width * self.height)
-            light[..., channel] += sums.reshape(self.height, -1) / FINER**2
+        placed = self._triangles.placed(places)
+        light = self._background * self._shadow(placed.points)[..., None]
+        seen = self._raster.projected(placed.points)
+        pixel, triangle = self._raster.visible(seen, self._triangles.faces, self._triangles.back)
+        if len(pixel):
+            row, column = np.divmod(pixel, self._raster.width)
+            owner = row // FINER * self.width + column // FINER
+            count = np.bincount(owner, minlength=self.width * self.height).reshape(self.height, -1)
+            light *= (1 - count / np.float32(FINER**2))[..., None]
+            light += self._means(owner, self._colored(placed, seen, pixel, triangle))
         return np.asarray(np.clip(light, 0, 1) * 255 + 0.5, np.uint8)
 
-    def _placed(self, places: Places) -> tuple[Array, Array]:
-        """The corners of all triangles and the normals there, (m, 3, 3) each, sample by sample."""
-        points, normals = [np.zeros((0, 3, 3), np.float32)], [np.zeros((0, 3, 3), np.float32)]
-        flat = (
-            places.rotation.reshape(-1, *places.rotation.shape[-3:]),
-            places.position.reshape(-1, *places.position.shape[-2:]),
-        )
-        for sample in map(Places, *flat):
-            for group, turn, shift in self.scene.placed(sample):
-                surface = group.surface
-                over = np.where(group.scale == 0, 1.0, group.scale)
-                at = _turned(surface.vertices, turn, group.scale) + shift[:, None, :].astype(np.float32)
-                points.append(at[:, surface.faces].reshape(-1, 3, 3))
-                normals.append(_turned(surface.normals, turn, 1 / over)[:, surface.faces].reshape(-1, 3, 3))
-        return np.concatenate(points), np.concatenate(normals)
+    def _colored(self, placed: Placed, seen: Array, pixel: Array, triangle: Array) -> Array:
+        """The colours of pixels and of the triangles there, (k, 3)."""
+        shown = np.zeros(len(self._triangles.back), bool)
+        shown[triangle] = True
+        number, of = np.flatnonzero(shown), (np.cumsum(shown) - 1).take(triangle)
+        faces = self._triangles.faces.take(number, axis=1)
+        normals, color = self._triangles.looks(placed, number)
+        share = weights(seen.take(faces.take(of, axis=1), axis=1), pixel, self._raster.width).astype(np.float32)
+        fields = normals, placed.points.take(faces, axis=0)
+        normal, place = (_mixed(share, field.take(of, axis=1)) for field in fields)
+        return self._shaded(color.take(of, axis=0), normal, place)
+
+    def _means(self, owner: Array, color: Array) -> Array:
+        """Colours (k, 3) of parts of pixels, summed up to pixels, (height, width, 3)."""
+        size = self.width * self.height
+        sums = [np.bincount(owner, channel, minlength=size) for channel in color.T]
+        return np.asarray(np.stack(sums, -1).reshape(self.height, self.width, 3) / FINER**2, np.float32)
 
     def _shaded(self, color: Array, normal: Array, place: Array) -> Array:
         """The light that comes back from points of surfaces, (k, 3)."""
         normal, look = _unit(normal), _unit(self.camera.eye.astype(np.float32) - place)
         normal *= np.where(_dot(normal, look) < 0, np.float32(-1), np.float32(1))[:, None]
         direct = _dot(normal, self._light).clip(0.0)
-        around = 0.5 + 0.5 * _dot(normal, self.scene.up)
-        shine = _dot(normal, _unit(look + self._light.astype(np.float32))).clip(0.0) ** 40
+        around = 0.5 + 0.5 * _dot(normal, self._up)
+        shine = _dot(normal, _unit(look + self._light)).clip(0.0) ** 40
         return np.asarray(color * (0.32 + 0.22 * around + 0.62 * direct)[:, None] + 0.16 * shine[:, None])
 
     def _shadow(self, points: Array) -> Array:
         """The share of light at each pixel of the floor, (height, width)."""
-        height = _dot(points, self.scene.up) - self.floor
-        cast = points - (height / (self._light @ self.scene.up))[..., None] * self._light
-        covered: Array = self._coarse.covered(self._coarse.projected(cast)).astype(np.float32)
+        height = _dot(points, self._up) - np.float32(self.floor)
+        cast = points - (height / _dot(self._light, self._up))[..., None] * self._light
+        covered: Array = self._coarse.covered(self._coarse.projected(cast), self._triangles.faces).astype(np.float32)
         for axis in (0, 1):  # a soft edge
             covered = (np.roll(covered, 1, axis) + covered + np.roll(covered, -1, axis)) / 3
         return np.asarray(1.0 - (1.0 - SHADOW) * covered * self._floor_seen)
@@ -128,24 +129,8 @@ def _unit(vectors: Array) -> Array:
 
 
 def _mixed(share: Array, corners: Array) -> Array:
-    """What triangles have at their corners, (k, 3, 3), at points inside."""
-    return np.asarray(sum(share[:, k, None] * corners[:, k] for k in range(3)))
-
-
-def _turned(vectors: Array, turn: Array, scale: Array) -> Array:
-    """The vectors (v, 3) scaled and turned for each of k instances, (k, v, 3)."""
-    matrices = np.swapaxes(turn * scale[:, None, :], -1, -2).astype(np.float32)
-    return np.asarray(vectors @ matrices)
-
-
-def _triangles(scene: Scene) -> tuple[Array, Array]:
-    """Of all triangles of one sample, in the order in which they are placed: colours, and which have two sides."""
-    colors, back = [np.zeros((0, 3), np.float32)], [np.zeros(0, bool)]
-    for group in scene.groups:
-        count = len(group.surface.faces)
-        colors.append(np.repeat(group.color, count, axis=0).astype(np.float32))
-        back.append(np.full(count * len(group.link), not group.surface.closed))
-    return np.concatenate(colors), np.concatenate(back)
+    """What triangles have at their corners, (3, k, 3), at points inside."""
+    return np.asarray(sum(part[:, None] * corner for part, corner in zip(share, corners, strict=True)))
 
 
 def _round_length(length: float) -> float:

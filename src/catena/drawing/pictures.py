@@ -110,7 +110,7 @@ class Stage:
         lower, upper = self.scene.extent(self.places)
         camera = Camera.on(self.scene.balls(self.places), self.scene.up, view, width / height)
         floor = float(np.minimum(lower * self.scene.up, upper * self.scene.up).sum())
-        self._painter = Painter(self.scene, camera, floor, (width, height))
+        self._painter = Painter(self.scene, len(q), camera, floor, (width, height))
 
     def frame(self, row: int) -> Array:
         """The picture of all samples at one row, (height, width, 3) of 8 bits."""

@@ -121,7 +121,7 @@ class Scene:
         """Balls around all that is drawn, over all samples that are finite: centres (k, 3) and radii (k,), in m."""
         centres, radii = [np.zeros((0, 3))], [np.zeros(0)]
         for group, turn, shift in self.placed(places):
-            ends = group.surface.vertices.min(axis=0), group.surface.vertices.max(axis=0)
+            ends = group.surface.bounds
             middle, half = (ends[0] + ends[1]) / 2 * group.scale, (ends[1] - ends[0]) / 2 * np.abs(group.scale)
             centre = shift + (turn @ middle[:, :, None])[..., 0]
             centres.append(centre.reshape(-1, 3))
@@ -134,7 +134,7 @@ class Scene:
         """The lowest and the highest x, y and z of what is drawn, over all samples: two arrays (3,)."""
         lower, upper = np.full(3, np.inf), np.full(3, -np.inf)
         for group, turn, shift in self.placed(places):
-            ends = group.surface.vertices.min(axis=0), group.surface.vertices.max(axis=0)
+            ends = group.surface.bounds
             middle, half = (ends[0] + ends[1]) / 2 * group.scale, (ends[1] - ends[0]) / 2 * np.abs(group.scale)
             centre = shift + (turn @ middle[:, :, None])[..., 0]
             reach = (np.abs(turn) @ half[:, :, None])[..., 0]

@@ -13,6 +13,8 @@ Array = npt.NDArray[Any]
 
 ROUND, COARSE = 24, 8
 """Sides of what is round, for pictures of a few links and of very many."""
+CELLS = 10**6
+"""Cells along a surface in which vertices count as one."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,13 +31,27 @@ class Surface:
     @cached_property
     def normals(self) -> Array:
         """Unit normals at the vertices, (k, 3): the mean of the triangles there, by area."""
-        corners = self.vertices[self.faces]
-        across = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
-        total = np.zeros(self.vertices.shape)
-        for corner in range(3):
-            np.add.at(total, self.faces[:, corner], across)
+        a, b, c = (self.vertices[corner] for corner in self.faces.T)
+        across = np.cross(b - a, c - a)
+        around = self.faces.T.ravel()
+        total = np.stack([np.bincount(around, np.tile(x, 3), len(self.vertices)) for x in across.T], -1)
         length = np.linalg.norm(total, axis=1, keepdims=True)
         return np.asarray(total / np.where(length > 0, length, 1.0), np.float32)
+
+    @cached_property
+    def bounds(self) -> tuple[Array, Array]:
+        """The lowest and the highest x, y and z, (3,) each."""
+        columns = [np.ascontiguousarray(column) for column in self.vertices.T]
+        return np.array([x.min() for x in columns]), np.array([x.max() for x in columns])
+
+    @cached_property
+    def welded(self) -> tuple[Array, Array]:
+        """Vertices and faces without the vertices of sharp edges: those at one place (to a millionth) are one."""
+        lower, upper = self.bounds
+        step = max(float((upper - lower).max()), 1e-30) / CELLS
+        x, y, z = ((self.vertices - lower) / step + 0.5).astype(np.int64).T
+        _, first, number = np.unique((x * (CELLS + 1) + y) * (CELLS + 1) + z, return_index=True, return_inverse=True)
+        return self.vertices[first], number.reshape(-1).astype(np.int32)[self.faces]
 
 
 def surface(vertices: npt.ArrayLike, faces: npt.ArrayLike, closed: bool = False) -> Surface:
