@@ -16,8 +16,8 @@ from catena.model import chains, dh, polymers
 from catena.model import random_tree as random_trees
 from catena.model.assemble import assemble
 from catena.model.axes import direction
-from catena.model.constraints import checked_number
 from catena.model.lie import rotation_from
+from catena.model.numbers import number
 from catena.model.parts import JointPart, LinkPart, Mimic
 from catena.model.tree import Tree
 from catena.robot import Robot
@@ -161,7 +161,7 @@ def _mimic(given: Any) -> Mimic:
     parts = (given,) if isinstance(given, str) else tuple(given) if isinstance(given, Sequence) else ()
     if not 1 <= len(parts) <= 3 or not isinstance(parts[0], str):
         raise ModelError(f"mimic: expected the name of a joint, or ('name', multiplier, offset), found {given!r}")
-    return Mimic(parts[0], *[checked_number("mimic", number) for number in parts[1:]])
+    return Mimic(parts[0], *[number("mimic", x) for x in parts[1:]])
 
 
 def _inertia(inertia: npt.ArrayLike | None) -> Any:

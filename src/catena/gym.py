@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from catena.arguments.scalars import whole
 from catena.bridges.asked import needed
 from catena.errors import DivergenceWarning, ShapeError, warn
 from catena.simulation.task import Play, Task
@@ -116,9 +117,7 @@ class VectorEnv(gymnasium.vector.VectorEnv):
     def __init__(
         self, task: Task, num_envs: int, autoreset_mode: Any = AutoresetMode.NEXT_STEP, *, one_rng: bool = False
     ) -> None:
-        if not isinstance(num_envs, int) or isinstance(num_envs, bool) or num_envs < 1:
-            raise ShapeError(f"VectorEnv: num_envs must be a whole number above zero, got {num_envs!r}")
-        self.task, self.num_envs, self._one_rng = task, num_envs, one_rng
+        self.task, self.num_envs, self._one_rng = task, whole("VectorEnv: num_envs", num_envs, 1), one_rng
         self.autoreset_mode = _mode(autoreset_mode)
         self.metadata = {**Env.metadata, "autoreset_mode": self.autoreset_mode}
         self._episodes = _Episodes(task, num_envs)

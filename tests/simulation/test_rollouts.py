@@ -143,7 +143,7 @@ def test_bad_input_is_refused() -> None:
         ({"steps": 3}, "steps says 3"),
         ({"tau": None, "steps": -1}, "whole number"),
         ({"every": 3}, "divide"),
-        ({"every": 0}, "above zero"),
+        ({"every": 0}, "every must be a whole number of at least 1"),
         ({"bound": 0.0}, "bound must be finite and above zero"),
         ({"out": 3}, "out must be a tuple"),
         ({"out": (np.empty((2, 5, 7)), np.empty((2, 4, 7)))}, "out"),

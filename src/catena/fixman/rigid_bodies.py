@@ -53,7 +53,7 @@ def rigid_blocks(robot: Robot, q: npt.ArrayLike) -> RigidBlocks:
             link=link,
         )
     if tree.armature.any():
-        joint = tree.joint_names[int(np.searchsorted(tree.v_start, np.flatnonzero(tree.armature)[0], "right")) - 1]
+        joint = tree.joint_names[tree.joint_of(np.flatnonzero(tree.armature)[0])]
         raise UnsupportedError(f"rigid_blocks: expected joints without armature, found some at joint {joint!r}")
     given = coordinates(q, robot.nq, "rigid_blocks: q").astype(float)
     return RigidBlocks(Geometry(robot, given.reshape(int(np.prod(given.shape[:-1])), robot.nq)), given.shape[:-1])

@@ -123,7 +123,7 @@ class Actuators:
             Torques, (..., nv), in N m or N, zeros where nothing drives.
         """
         tree = self._tree
-        q_at = np.array([tree.q_start[np.searchsorted(tree.v_start, i, side="right") - 1] for i in self.dofs], int)
+        q_at = np.array([tree.q_start[tree.joint_of(i)] for i in self.dofs], int)
         d = {name: column[self.dofs] for name, column in self.columns().items()}
         u = np.clip(self._controls(controls), d["control_lower"], d["control_upper"])
         length, speed = d["gear"] * np.asarray(q)[..., q_at], d["gear"] * np.asarray(v)[..., self.dofs]

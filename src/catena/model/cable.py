@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from catena.errors import ModelError
 from catena.model.assemble import assemble
-from catena.model.numbers import chosen, count
+from catena.model.numbers import chosen, count, number
 from catena.model.parts import JointPart, LinkPart
 from catena.model.tree import Tree
 
@@ -56,9 +56,10 @@ def cable(
         The robot. Cost: O(n).
     """
     n = count(links)
-    total, density = _number("length", length, True), _number("density", density, True)
-    twists, damping = GJ is not None, _number("damping", damping, False)
-    radius, torsion = _number("radius", radius, twists), _number("GJ", 0.0 if GJ is None else GJ, twists)
+    total, density = number("length", length, above=0.0), number("density", density, above=0.0)
+    twists, damping = GJ is not None, number("damping", damping, least=0.0)
+    thick: dict[str, float] = {"above" if twists else "least": 0.0}
+    radius, torsion = number("radius", radius, **thick), number("GJ", GJ if twists else 0.0, **thick)
     bend = _stiffness(EI)
     chosen("start", start, STARTS)
     piece = total / n
@@ -86,20 +87,9 @@ def _joint(i: int, piece: float, spring: npt.NDArray[Any], damping: float, start
     return JointPart(f"joint{i + 1}", kind, parent, f"link{i + 1}", position=(at, 0.0, 0.0), **more)
 
 
-def _number(what: str, value: Any, above: bool) -> float:
-    try:
-        number = float(value)
-    except (TypeError, ValueError):
-        number = float("nan")
-    if not (number > 0 if above else number >= 0) or number == float("inf"):
-        least = "above zero" if above else "of zero or more"
-        raise ModelError(f"{what}: expected a finite number {least}, found {value!r}")
-    return number
-
-
 def _stiffness(EI: npt.ArrayLike) -> tuple[float, float]:
     try:
         about_y, about_z = np.broadcast_to(np.asarray(EI, float), 2).tolist()
     except (TypeError, ValueError):
         raise ModelError(f"EI: expected one number or two, found {EI!r}") from None
-    return _number("EI", about_y, False), _number("EI", about_z, False)
+    return number("EI", about_y, least=0.0), number("EI", about_z, least=0.0)

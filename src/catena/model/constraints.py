@@ -20,6 +20,7 @@ from catena.errors import ModelError
 from catena.model import checks
 from catena.model.axes import axis_frame, direction, two_axis_frame
 from catena.model.lie import rotation_from
+from catena.model.numbers import number
 from catena.model.parts import JointPart, Parts
 from catena.scalars import Scalar, arctan2, sqrt, where
 from catena.spatial import Force, Mat3, Vec3
@@ -241,7 +242,7 @@ class Distance(Constraint):
     holds = 1
 
     def __init__(self, first: str, second: str, distance: float, **places: Any) -> None:
-        self.distance = checked_number(f"the distance between {first!r} and {second!r}", distance)
+        self.distance = number(f"the distance between {first!r} and {second!r}", distance)
         if not self.distance > 0:
             raise ModelError(
                 f"the distance between {first!r} and {second!r}: expected a positive number, found {distance!r}; "
@@ -319,13 +320,13 @@ class Coupling:
         if not isinstance(joints, Mapping) or not joints:
             raise ModelError("a coupling: expected a mapping from joints to ratios, such as {'a': 1.0, 'b': -2.0}")
         self.name = f"Coupling {' - '.join(map(str, joints))}" if name is None else str(name)
-        self.offset = checked_number(f"the offset of {self.name!r}", offset)
+        self.offset = number(f"the offset of {self.name!r}", offset)
         self.terms = {str(joint): self._coefficients(joint, ratio) for joint, ratio in joints.items()}
 
     def _coefficients(self, joint: str, ratio: Any) -> tuple[float, ...]:
         several = isinstance(ratio, Sequence) or (isinstance(ratio, np.ndarray) and ratio.ndim > 0)
         given = list(ratio) if several else [ratio]
-        found = tuple(checked_number(f"the ratio of {joint!r} in {self.name!r}", x) for x in given)
+        found = tuple(number(f"the ratio of {joint!r} in {self.name!r}", x) for x in given)
         if not any(found):
             raise ModelError(f"the ratio of {joint!r} in {self.name!r}: expected one that is not zero, found {ratio!r}")
         return found
@@ -336,17 +337,6 @@ class Coupling:
     def content(self) -> str:
         """Everything that it is, as text."""
         return f"Coupling {self.terms!r} {self.offset!r}"
-
-
-def checked_number(what: str, value: Any) -> float:
-    """A finite float, or a ModelError that says what it was for."""
-    try:
-        number = float(value)
-    except (TypeError, ValueError):
-        number = np.nan
-    if not np.isfinite(number):
-        raise ModelError(f"{what}: expected a finite number, found {value!r}")
-    return number
 
 
 AnyConstraint = Constraint | Coupling

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -22,6 +23,18 @@ def chosen(what: str, word: Any, allowed: Sequence[str]) -> str:
     if not isinstance(word, str) or word not in allowed:
         raise ModelError(f"{what}: expected {' or '.join(map(repr, allowed))}, found {word!r}")
     return word
+
+
+def number(what: str, value: Any, *, least: float = -math.inf, above: float = -math.inf) -> float:
+    """One finite number within these bounds."""
+    try:
+        found = float(value)
+    except (TypeError, ValueError):
+        found = math.nan
+    if math.isfinite(found) and found >= least and found > above:
+        return found
+    bound = f" above {above:g}" if above > -math.inf else f" of at least {least:g}" if least > -math.inf else ""
+    raise ModelError(f"{what}: expected a finite number{bound}, found {value!r}")
 
 
 def count(n: Any) -> int:

@@ -129,6 +129,10 @@ class Tree:
     def _named(self, kind: type) -> list[tuple[str, Any]]:
         return [(f.name, getattr(self, f.name)) for f in fields(self) if isinstance(getattr(self, f.name), kind)]
 
+    def joint_of(self, dof: int) -> int:
+        """The joint, which is a link's number, that has a degree of freedom."""
+        return int(np.searchsorted(self.v_start, dof, side="right")) - 1
+
     def digest(self) -> bytes:
         """A 16-byte fingerprint of the content, the same in every process. Cost: O(n) once, then kept."""
         return self.once("digest", lambda: _digest(self))

@@ -180,7 +180,7 @@ class Parameters:
         values, expected = self._piece(name), "a finite number" if name == "rest" else "zero or more"
         for index in np.argwhere(~(((values >= 0) | (name == "rest")) & np.isfinite(values)))[:1].tolist():
             *sample, dof = index
-            joint = self.tree.joint_names[int(np.searchsorted(self.tree.v_start, dof, side="right")) - 1]
+            joint = self.tree.joint_names[self.tree.joint_of(dof)]
             raise ModelError(
                 f"joint {joint!r}{_of(sample)}: expected {name} of {expected}, found {values[tuple(index)]:g}; "
                 f"{_OR_NOT}",

@@ -60,7 +60,7 @@ def _limits(robot: Robot, limits: Any) -> tuple[Array, Array]:
         lower = _spread(robot, "limits", low if joint is None else {joint: low}, lower, "q_slice")
         upper = _spread(robot, "limits", high if joint is None else {joint: high}, upper, "q_slice")
     for i in np.flatnonzero(~(lower <= upper)).tolist():
-        name = _owner(robot.tree.joint_names, robot.tree.q_start, i)
+        name = robot.tree.joint_names[int(np.searchsorted(robot.tree.q_start, i, side="right")) - 1]
         raise ModelError(
             f"joint {name!r}: expected lower limits not above upper ones, found {lower[i]:g} and {upper[i]:g}",
             joint=name,
@@ -100,11 +100,5 @@ def _check(tree: Tree, name: str, numbers: Array) -> None:
     expected = "a finite number" if name == "rest" else "zero or more"
     right = ((numbers >= 0) | (name == "rest")) & (np.isfinite(numbers) | name.endswith("limit"))
     for i in np.flatnonzero(~right).tolist():
-        joint = _owner(tree.joint_names, tree.v_start, i)
+        joint = tree.joint_names[tree.joint_of(i)]
         raise ModelError(f"joint {joint!r}: expected {name} of {expected}, found {numbers[i]:g}", joint=joint)
-
-
-def _owner(names: Any, start: Array, i: int) -> str:
-    """The joint that coordinate or speed i belongs to."""
-    found: str = names[int(np.searchsorted(start, i, side="right")) - 1]
-    return found

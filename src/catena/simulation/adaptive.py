@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.integrate import DOP853
 
+from catena.arguments.scalars import real
 from catena.errors import ShapeError, UnsupportedError
 from catena.questions.stepping import rates
 from catena.simulation.asked import Prepared
@@ -36,8 +37,7 @@ def adaptive_rows(
     """
     if q.ndim != 2:
         raise UnsupportedError("simulate: integrator='adaptive' takes one sample, as each has steps of its own")
-    if not isinstance(tolerance, int | float) or not FINEST <= tolerance < 1:
-        raise ShapeError(f"simulate: tolerance must be between {FINEST:g} and 1, got {tolerance!r}")
+    tolerance = real("simulate: tolerance", tolerance, least=FINEST, below=1.0)
     if not (np.isfinite(q[0]).all() and np.isfinite(v[0]).all()):
         raise ShapeError("simulate: q and v must be finite to start with")
     robot, times = rollout.robot, rollout.times(rollout.rows)

@@ -1,13 +1,22 @@
-"""Numbers that rollouts are asked with, checked."""
+"""Numbers that rollouts and their forces are asked with, checked."""
 
 from __future__ import annotations
 
-from typing import Any
+import math
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import numpy.typing as npt
 
-from catena.arguments.arrays import Port, as_array
-from catena.errors import ShapeError
+from catena.arguments.arrays import Port, as_array, as_floats
+from catena.arguments.scalars import whole
+from catena.errors import ShapeError, UnsupportedError
+
+if TYPE_CHECKING:
+    from catena.model.tree import Frame
+    from catena.robot import Robot
+
+Array = npt.NDArray[Any]
 
 
 def positive(what: str, value: Any) -> float:
@@ -29,11 +38,10 @@ def whole_steps(t0: Any, dt: float) -> int:
 
 def kept_rows(steps: int, every: Any) -> int:
     """How many states are kept after the start."""
-    if not isinstance(every, int | np.integer) or isinstance(every, bool) or every < 1:
-        raise ShapeError(f"rollout: every must be a whole number above zero, got {every!r}")
-    if steps % every:
-        raise ShapeError(f"rollout: every must divide the number of steps, {steps}, got {every}")
-    return steps // int(every)
+    between = whole("rollout: every", every, 1)
+    if steps % between:
+        raise ShapeError(f"rollout: every must divide the number of steps, {steps}, got {between}")
+    return steps // between
 
 
 def pair(out: Any) -> tuple[Any, Any]:
@@ -41,3 +49,34 @@ def pair(out: Any) -> tuple[Any, Any]:
     if not isinstance(out, tuple) or len(out) != 2:
         raise ShapeError(f"rollout: out must be a tuple of two arrays, (q, v), got a {type(out).__name__}")
     return out
+
+
+def finite(what: str, given: Any, *shapes: tuple[int, ...], least: float = -math.inf) -> Array:
+    """Finite numbers of at least so much, in an array of one of these shapes, () for one number; of any if none."""
+    array = as_floats(given, what)
+    if (not shapes or array.shape in shapes) and np.isfinite(array).all() and (array >= least).all():
+        return array
+    bounds = "finite" if least == -math.inf else f"finite and not below {least:g}"
+    words = [" or ".join(str(shape) if shape else "one number" for shape in shapes), bounds]
+    raise ShapeError(f"{what} must be {', '.join(filter(None, words))}, got {given!r}")
+
+
+def each(what: str, given: Any, n: int) -> Array:
+    """Numbers of zero or more, (n,), from one for all or one each."""
+    return np.broadcast_to(finite(what, given, (), (n,), least=0.0), n)
+
+
+def as_points(what: str, given: Any) -> Array:
+    """One or more points, (m, 3) in m, from (3,) or (m, 3)."""
+    array = finite(what, given)
+    if array.shape[-1:] != (3,) or array.ndim > 2 or not array.size:
+        raise ShapeError(f"{what} must have shape (3,) or (m, 3), in m, got {array.shape}")
+    return array.reshape(-1, 3)
+
+
+def moving_frame(what: str, robot: Robot, name: str) -> Frame:
+    """A link or frame that forces can act on: not one that is fixed to the base."""
+    frame = robot.frame(name)
+    if frame.link < 0:
+        raise UnsupportedError(f"{what}: {name!r} is fixed to the base, which does not move; give points of links")
+    return frame

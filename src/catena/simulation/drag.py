@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from catena.errors import ModelError, ShapeError
+from catena.simulation.checked import each, finite
 
 if TYPE_CHECKING:
     from catena.robot import Robot
@@ -75,19 +76,19 @@ class Drag:
             along.
         """
         n = robot.tree.n
-        thick = _thickness(robot) if diameter is None else _each("diameter", diameter, n)
-        area = 0.5 * _each("density", density, n) * thick * 2 * np.linalg.norm(robot.tree.com, axis=-1)
-        across, along = (_each(what, c, n) for what, c in (("normal", normal), ("tangential", tangential)))
+        thick = _thickness(robot) if diameter is None else each("Drag: diameter", diameter, n)
+        area = 0.5 * each("Drag: density", density, n) * thick * 2 * np.linalg.norm(robot.tree.com, axis=-1)
+        across, along = (each(f"Drag: {what}", c, n) for what, c in (("normal", normal), ("tangential", tangential)))
         return cls(across * area, along * np.pi * area, velocity=velocity)
 
     def numbers(self, robot: Robot) -> tuple[Array, Array]:
         """What the law of drag takes: a row of each link, and the velocity of the medium."""
         n = robot.tree.n
         words = "normal", "tangential", "linear_normal", "linear_tangential"
-        factors = [_each(word, getattr(self, word), n) for word in words]
+        factors = [each(f"Drag: {word}", getattr(self, word), n) for word in words]
         length = 2 * np.linalg.norm(robot.tree.com, axis=-1) if self.length is None else self.length
-        columns = np.stack([*factors, _each("length", length, n)], axis=-1)
-        velocity = _vectors("velocity", self.velocity, ((3,),))
+        columns = np.stack([*factors, each("Drag: length", length, n)], axis=-1)
+        velocity = finite("Drag: velocity", self.velocity, (3,))
         return np.concatenate([columns, robot.tree.com, self._axes(robot)], axis=-1), velocity
 
     def _axes(self, robot: Robot) -> Array:
@@ -95,7 +96,7 @@ class Drag:
         n = robot.tree.n
         if self.axis is None:
             return _directions(robot)
-        axes = np.broadcast_to(_vectors("axis", self.axis, ((3,), (n, 3))), (n, 3))
+        axes = np.broadcast_to(finite("Drag: axis", self.axis, (3,), (n, 3)), (n, 3))
         size = np.linalg.norm(axes, axis=-1, keepdims=True)
         if not size.all():
             raise ShapeError(f"Drag: axis must not be zero, got {self.axis!r}")
@@ -118,23 +119,3 @@ def _thickness(robot: Robot) -> Array:
         name = tree.link_names[int(np.flatnonzero(thin)[0])]
         raise ModelError(f"Drag: {name!r} has no thickness in the model; give diameter=…, or the cable a radius")
     return 2 * np.sqrt(2 * moment / mass)  # type: ignore[no-any-return]
-
-
-def _each(what: str, given: Any, n: int) -> Array:
-    try:
-        array = np.asarray(given, float)
-    except (TypeError, ValueError):
-        array = np.full((), np.nan)
-    if array.shape not in ((), (n,)) or not (np.isfinite(array) & (array >= 0)).all():
-        raise ShapeError(f"Drag: {what} must be one number or ({n},), finite and not below zero, got {given!r}")
-    return np.broadcast_to(array, n)
-
-
-def _vectors(what: str, given: Any, shapes: tuple[tuple[int, ...], ...]) -> Array:
-    try:
-        array = np.asarray(given, float)
-    except (TypeError, ValueError):
-        array = np.full((), np.nan)
-    if array.shape not in shapes or not np.isfinite(array).all():
-        raise ShapeError(f"Drag: {what} must be finite, {' or '.join(map(str, shapes))}, got {given!r}")
-    return array

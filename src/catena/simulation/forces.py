@@ -15,11 +15,12 @@ from catena.algorithms.resistance import JointFriction, Resistance
 from catena.algorithms.resistance import JointLimits as _Springs
 from catena.arguments.arrays import Port, as_array
 from catena.arguments.words import truth
-from catena.errors import ShapeError, UnsupportedError
+from catena.errors import UnsupportedError
 from catena.model.actuators import Actuators
 from catena.model.mimic import refuse_followers
 from catena.model.singular import check_invertible
 from catena.questions.closed_chains import ClosedChains
+from catena.simulation.checked import each
 from catena.simulation.drag import Drag
 from catena.simulation.ground import Ground
 from catena.simulation.laws import Controller
@@ -62,19 +63,11 @@ class JointLimits:
         if self.stiffness is None or self.damping is None:
             check_invertible(robot.tree)
             inertia = robot.mass_matrix(robot.neutral()).diagonal()
-        stiffness = inertia / REACH**2 if self.stiffness is None else _numbers("stiffness", self.stiffness, robot.nv)
+        stiffness = (
+            inertia / REACH**2 if self.stiffness is None else each("JointLimits: stiffness", self.stiffness, robot.nv)
+        )
         damping = 2 * np.sqrt(stiffness * inertia)
-        return stiffness, damping if self.damping is None else _numbers("damping", self.damping, robot.nv)
-
-
-def _numbers(what: str, given: Any, nv: int) -> Array:
-    try:
-        array = np.asarray(given, float)
-    except (TypeError, ValueError):
-        array = np.full((), np.nan)
-    if array.shape not in ((), (nv,)) or not (np.isfinite(array) & (array >= 0)).all():
-        raise ShapeError(f"JointLimits: {what} must be one number or ({nv},), finite and not below zero, got {given!r}")
-    return np.broadcast_to(array, nv)
+        return stiffness, damping if self.damping is None else each("JointLimits: damping", self.damping, robot.nv)
 
 
 @dataclass(frozen=True)

@@ -11,9 +11,11 @@ import numpy as np
 import numpy.typing as npt
 
 from catena.algorithms.contact import GroundContact, Height, Sphere
-from catena.errors import ShapeError, UnsupportedError
+from catena.arguments.scalars import real
+from catena.errors import UnsupportedError
 from catena.model.shapes import BOX, CAPSULE, ELLIPSOID, Primitive
 from catena.scalars import Scalar
+from catena.simulation.checked import as_points, finite, moving_frame
 from catena.simulation.tracing import alone, digest, numbers_of
 from catena.trace.derivatives import tangents
 from catena.trace.graph import Expr, Graph
@@ -67,7 +69,7 @@ class Ground:
 
     def spheres(self, robot: Robot) -> tuple[Sphere, ...]:
         """What touches, by the links of a robot."""
-        radius = _number("radius", self.radius)
+        radius = real("Ground: radius", self.radius, least=0.0)
         if self.points is None:
             found = _of_model(robot)
         elif isinstance(self.points, str):
@@ -86,21 +88,13 @@ class Ground:
         weight = robot.total_mass * (float(np.linalg.norm(robot.gravity)) or 9.81)
         stiffness = weight / SINKING if self.stiffness is None else self.stiffness
         given = {"stiffness": stiffness, "dissipation": self.dissipation, "friction": self.friction}
-        arrays = [_numbers(name, value) for name, value in given.items()]
+        arrays = [finite(f"Ground: {name}", value, least=0.0) for name, value in given.items()]
         return np.stack(np.broadcast_arrays(*arrays), axis=-1)
 
 
 def _points(robot: Robot, name: str, at: npt.ArrayLike, radius: float) -> list[Sphere]:
-    frame = robot.frame(name)
-    if frame.link < 0:
-        raise UnsupportedError(f"Ground: {name!r} is fixed to the base, which does not move; give points of links")
-    try:
-        points = np.asarray(at, float)
-    except (TypeError, ValueError):
-        points = np.zeros(0)
-    if points.shape[-1:] != (3,) or points.ndim > 2 or not np.isfinite(points).all():
-        raise ShapeError(f"Ground: points of {name!r} must be finite, (3,) or (m, 3), got {at!r}")
-    placed = points.reshape(-1, 3) @ frame.rotation.T + frame.position
+    frame = moving_frame("Ground", robot, name)
+    placed = as_points(f"Ground: points of {name!r}", at) @ frame.rotation.T + frame.position
     return [Sphere(frame.link, tuple(p), radius) for p in placed.tolist()]
 
 
@@ -128,23 +122,6 @@ def _touching(shape: Primitive) -> tuple[Array, float]:
     return np.zeros((0, 3)), 0.0
 
 
-def _number(what: str, value: Any) -> float:
-    array = _numbers(what, value)
-    if array.ndim:
-        raise ShapeError(f"Ground: {what} must be one number, got an array of shape {array.shape}")
-    return float(array)
-
-
-def _numbers(what: str, value: Any) -> Array:
-    try:
-        array = np.asarray(value, float)
-    except (TypeError, ValueError):
-        array = np.full((), np.nan)
-    if not (np.isfinite(array) & (array >= 0)).all():
-        raise ShapeError(f"Ground: {what} must be finite and not below zero, got {value!r}")
-    return array
-
-
 def _height(height: Any) -> Height:
     """Height and slopes of the ground on traced scalars."""
     if not callable(height):
@@ -160,9 +137,7 @@ def _height(height: Any) -> Height:
 
 
 def _level(height: Any) -> float:
-    if not isinstance(height, int | float | np.integer | np.floating) or not np.isfinite(height):
-        raise ShapeError(f"Ground: height must be a finite number in m or a function of (x, y), got {height!r}")
-    return float(height)
+    return real("Ground: height, if it is no function of (x, y),", height)
 
 
 def _traced_height(height: Callable[[Any, Any], Any], x: Expr, y: Expr) -> Any:

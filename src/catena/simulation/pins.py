@@ -10,7 +10,9 @@ import numpy as np
 import numpy.typing as npt
 
 from catena.algorithms.pins import WIDTH, Pinned
+from catena.arguments.scalars import real
 from catena.errors import ShapeError, UnsupportedError
+from catena.simulation.checked import as_points, moving_frame
 
 if TYPE_CHECKING:
     from catena.robot import Robot
@@ -74,37 +76,16 @@ class Pins:
     def _numbers(self, robot: Robot) -> tuple[float, float]:
         mass = robot.total_mass
         weight = mass * (float(np.linalg.norm(robot.gravity)) or 9.81)
-        stiffness = weight / GIVING if self.stiffness is None else _number("stiffness", self.stiffness)
-        return stiffness, 2 * np.sqrt(stiffness * mass) if self.damping is None else _number("damping", self.damping)
+        stiffness = weight / GIVING if self.stiffness is None else real("Pins: stiffness", self.stiffness, least=0.0)
+        given = None if self.damping is None else real("Pins: damping", self.damping, least=0.0)
+        return stiffness, 2 * np.sqrt(stiffness * mass) if given is None else given
 
 
 def _held(robot: Robot, name: str, points: Any, places: Any) -> tuple[int, Array, Array]:
     """The link that a name means, its points that are held, and their places."""
-    frame = robot.frame(name)
-    if frame.link < 0:
-        raise UnsupportedError(f"Pins: {name!r} is fixed to the base, which does not move; pin points of links")
-    at = _points(f"places of {name!r}", places)
-    held = _points(f"points of {name!r}", np.zeros_like(at) if points is None else points)
+    frame = moving_frame("Pins", robot, name)
+    at = as_points(f"Pins: places of {name!r}", places)
+    held = as_points(f"Pins: points of {name!r}", np.zeros_like(at) if points is None else points)
     if len(at) != len(held):
         raise ShapeError(f"Pins: {name!r} has {len(at)} places for {len(held)} points; give one for each")
     return frame.link, held @ frame.rotation.T + frame.position, at
-
-
-def _points(what: str, given: Any) -> Array:
-    try:
-        points = np.asarray(given, float)
-    except (TypeError, ValueError):
-        points = np.zeros(0)
-    if points.shape[-1:] != (3,) or points.ndim > 2 or not points.size or not np.isfinite(points).all():
-        raise ShapeError(f"Pins: {what} must be finite, (3,) or (m, 3) in m, got {given!r}")
-    return points.reshape(-1, 3)
-
-
-def _number(what: str, value: Any) -> float:
-    try:
-        number = float(value)
-    except (TypeError, ValueError):
-        number = float("nan")
-    if not 0 <= number < float("inf"):
-        raise ShapeError(f"Pins: {what} must be a finite number, not below zero, got {value!r}")
-    return number

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from catena.arguments.scalars import whole
 from catena.errors import ShapeError, UnsupportedError
 from catena.functions.function import Function
 from catena.functions.question import Answering
@@ -85,8 +86,8 @@ class Task:
                 raise UnsupportedError(f"Task: {name} must be a function, got a {type(given).__name__}")
         for name in ("steps", "horizon", "actions"):
             given = getattr(self, name)
-            if given is not None and (not isinstance(given, int) or isinstance(given, bool) or given < 1):
-                raise ShapeError(f"Task: {name} must be a whole number above zero, got {given!r}")
+            if given is not None:
+                whole(f"Task: {name}", given, 1)
         if self.control is not None and self.actions is None:
             raise ShapeError("Task: with control, say how many numbers an action has: actions=2")
         if self.control is None and self.actions not in (None, self.robot.nv):
@@ -217,9 +218,7 @@ def _numbers(what: str, values: Any, shape: Sequence[int]) -> list[Any]:
 def _share_of_effort(robot: Robot) -> Callable[..., Any]:
     effort = np.asarray(robot.effort_limit)
     if not np.isfinite(effort).all():
-        name = robot.tree.joint_names[
-            int(np.searchsorted(robot.tree.v_start, np.argmin(np.isfinite(effort)), "right")) - 1
-        ]
+        name = robot.tree.joint_names[robot.tree.joint_of(int(np.argmin(np.isfinite(effort))))]
         raise UnsupportedError(
             f"Task: joint {name!r} has no effort limit, of which an action could be a share; give control and actions"
         )
