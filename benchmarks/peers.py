@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import importlib.util
+import sys
 import xml.etree.ElementTree as ET
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -13,12 +15,18 @@ import pinocchio as pin
 
 import catena
 
+sys.path.insert(0, str(Path(__file__).parents[1]))
+from tests.peers.urdf_in_mujoco import bare
+
 ROBOTS = {
     "UR5": "ur_description/urdf/ur5_robot.urdf",
     "xArm7": "xarm_description/urdf/xarm7.urdf",
     "G1": "g1_description/urdf/g1_29dof_rev_1_0.urdf",
     "Talos": "talos_data/robots/talos_full_v2.urdf",
     "Go2": "go2_description/urdf/go2.urdf",
+    "A1": "a1_description/urdf/a1.urdf",
+    "Solo12": "solo_description/robots/solo12.urdf",
+    "Z1": "z1_description/urdf/z1.urdf",
 }
 TIPS = {"UR5": "wrist_3_link", "xArm7": "link7", "G1": "right_wrist_yaw_link", "Talos": "gripper_right_base_link"}
 
@@ -87,6 +95,35 @@ class Drake:
         """Joint accelerations; the state is set anew, so that nothing of the last call is known."""
         self.plant.SetPositionsAndVelocities(self.context, np.concatenate([self.q, self.v]))
         return np.asarray(self.plant.EvalTimeDerivatives(self.context).CopyToVector())[len(self.q) :][self.order]
+
+
+class MuJoCo:
+    """A robot in MuJoCo, on a base that is "fixed" or "floating", without contacts, limits and losses."""
+
+    def __init__(self, name: str, base: str, dt: float) -> None:
+        import mujoco
+
+        self.model: Any = bare(urdf(name), base == "floating", dt, "Euler")
+        self.data: Any = mujoco.MjData(self.model)
+
+    def states(self, samples: int) -> np.ndarray:
+        """The model's own state as rows, to start from; the coordinates q are in the columns from 1 on."""
+        import mujoco
+
+        mujoco.mj_forward(self.model, self.data)
+        full = mujoco.mjtState.mjSTATE_FULLPHYSICS
+        state = np.zeros(mujoco.mj_stateSize(self.model, full))
+        mujoco.mj_getState(self.model, self.data, state, full)
+        return np.tile(state, (samples, 1))
+
+    def rollout(self, states: np.ndarray, tau: np.ndarray) -> tuple[Callable[[], Any], np.ndarray]:
+        """`mujoco.rollout` from states, on one thread, with torques applied to joints, and where it stores states."""
+        import mujoco
+        import mujoco.rollout
+
+        stored = np.empty((*tau.shape[:2], states.shape[-1]))
+        how = {"control_spec": mujoco.mjtState.mjSTATE_QFRC_APPLIED.value, "state": stored}
+        return lambda: mujoco.rollout.rollout(self.model, [self.data], states, tau, **how), stored
 
 
 def without_shapes(file: Path) -> str:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import sysconfig
-import xml.etree.ElementTree as ET
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from tests.peers.urdf_in_mujoco import bare
 
 import catena
 
@@ -47,26 +47,6 @@ def test_an_arm_over_a_second() -> None:
     run = robot.rollout(q, v, np.tile(tau, (STEPS, 1)), DT, integrator="rk4", joint_losses=True, every=STEPS)
     assert np.abs(run.q[-1] - data.qpos).max() < 1e-8
     assert np.abs(run.v[-1] - data.qvel).max() < 1e-8
-
-
-def bare(path: Path, floating: bool, dt: float) -> Any:
-    """MuJoCo's model of a URDF without geometry, limits and losses."""
-    root = ET.parse(path).getroot()
-    for link in root.iter("link"):
-        for tag in ("visual", "collision"):
-            for element in link.findall(tag):
-                link.remove(element)
-    for element in root.findall("mujoco"):
-        root.remove(element)
-    words = {"fusestatic": "false", "balanceinertia": "false", "discardvisual": "true"}
-    ET.SubElement(ET.SubElement(root, "mujoco"), "compiler", words)
-    spec = mujoco.MjSpec.from_string(ET.tostring(root).decode())
-    spec.option.timestep, spec.option.integrator = dt, mujoco.mjtIntegrator.mjINT_RK4
-    if floating:
-        spec.worldbody.first_body().add_freejoint()
-    model = spec.compile()
-    model.jnt_limited[:], model.dof_frictionloss[:], model.dof_damping[:] = 0, 0, 0
-    return model
 
 
 def turned(q: np.ndarray, x: np.ndarray) -> np.ndarray:
