@@ -132,6 +132,19 @@ def test_wrong_results_are_refused(arm: catena.Robot) -> None:
         arm.rollout(q, v, None, DT, steps=1, control=lambda t, q, v: 1 / 0)
 
 
+def test_a_base_that_nothing_drives_needs_no_target() -> None:
+    robot = catena.random_tree(5, 3, ["revolute", "spherical"], base="floating")
+    q, v = start(robot)
+    on, target = np.where(np.arange(robot.nv) < 6, 0.0, 3.0), q[::-1].copy()
+    gap = robot.difference(q, target)
+    target[:, 3:7] = 0.0  # no rotation
+    run = robot.rollout(q, v, None, DT, steps=1, control=controllers.pd(target, on, 0.1 * on))
+    first = robot.rollout(q, v, (on * gap - 0.1 * on * v)[:, None], DT)
+    assert relative(run.v, first.v) < 1e-12
+    with pytest.warns(catena.DivergenceWarning):
+        robot.rollout(q, v, None, DT, steps=1, control=controllers.pd(target, 3.0))
+
+
 @pytest.mark.parametrize("kernel", ["unrolled", "rolled"])
 def test_ready_made_controllers(arm: catena.Robot, kernel: str) -> None:
     q, v = start(arm)

@@ -6,7 +6,7 @@ its start, and torques are held until its end.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -35,6 +35,31 @@ class Law:
     each: tuple[str, ...] = ()
     resistance: Resistance | None = None
     followed: bool = True
+
+
+def sparing(law: Law, idle: Mapping[str, Collection[int]]) -> Law:
+    """A law whose inputs, by name, are zero at some links, by number: what they would be multiplied by is not computed.
+
+    For unrolled kernels only, in which links have numbers.
+    """
+
+    def algorithm(links: Links, t: Scalar, q: Field, v: Field, *given: Any) -> Any:
+        known = zip(law.inputs, given, strict=True)
+        return law.algorithm(links, t, q, v, *[_Spared(x, idle[name]) if name in idle else x for name, x in known])
+
+    words = [f"{name}{''.join(f'-{i}' for i in idle[name])}" for name in sorted(idle)]
+    return replace(law, name=f"{law.name}-sparing-{'-'.join(words)}", algorithm=algorithm)
+
+
+@dataclass(frozen=True)
+class _Spared:
+    """A field that is zero at some links."""
+
+    field: Field
+    idle: Collection[int]
+
+    def __getitem__(self, k: Any) -> Dofs:
+        return Dofs([0] * k.joint_type.nv) if k.index in self.idle else self.field[k]
 
 
 def turn(

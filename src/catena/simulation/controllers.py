@@ -28,6 +28,11 @@ __all__ = ["Controller", "computed_torque", "feed_forward", "gravity_compensatio
 def pd(target: npt.ArrayLike, kp: npt.ArrayLike, kd: npt.ArrayLike = 0.0) -> Controller:
     """The torques kp (target − q) − kd v, with the difference that `robot.difference` takes.
 
+    One number as a gain is that of all degrees of freedom, those of a free base too. Of a base that nothing drives,
+    give gains of zero, which also spare the difference:
+
+        kp = np.where(np.arange(robot.nv) < 6, 0.0, 50.0)
+
     Args:
         target: configurations, (..., nq).
         kp: stiffness, one number or (..., nv), in N m/rad or N/m.

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from catena.algorithms.rollouts import Law
+from catena.algorithms.rollouts import Law, sparing
 from catena.errors import ShapeError, UnsupportedError
+from catena.model.joints import JOINT_TYPES
 from catena.model.mimic import refuse_followers
 from catena.simulation.tracing import alone, arity, digest, numbers_of, traced
 from catena.spatial import Dofs
@@ -77,13 +78,29 @@ def controller(
     if isinstance(control, Controller):
         if not control.law.followed:
             refuse_followers(tree, f"the controller {control.law.name}")
-        return Given("control", None, control.law, control.values, along=control.along)
+        law = control.law if shape == "rolled" else _sparing(tree, control)
+        return Given("control", None, law, control.values, along=control.along)
     places = None if actuators is None else actuators.dofs.tolist()
     width = tree.nv if places is None else len(places)
     given = traced_law(tree, "control", control, parameters, shape, partial(_torques, places), (width,))
     if given.law is None or actuators is None:
         return given
     return replace(given, law=replace(given.law, name=f"{given.law.name}-{'-'.join(map(str, places or ()))}"))
+
+
+def _sparing(tree: Tree, control: Controller) -> Law:
+    """The law of a controller without what gains of zero make superfluous: differences of quaternions.
+
+    They are a tenth of the step of a quadruped, whose base nothing drives.
+    """
+    curved = [i for i, code in enumerate(tree.joint_type) if not JOINT_TYPES[code].flat]
+    idle = {}
+    for name, given in control.values.items():
+        gains = np.asarray(given)
+        if control.law.inputs[name] == "v" and gains.shape[-1:] == (tree.nv,):
+            idle[name] = tuple(i for i in curved if not gains[..., slice(*tree.v_start[i : i + 2])].any())
+    idle = {name: links for name, links in idle.items() if links}
+    return sparing(control.law, idle) if idle else control.law
 
 
 def running_cost(tree: Tree, cost: Any, parameters: Array, shape: str) -> Given | None:

@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from catena.algorithms.controllers import FEED_FORWARD, HOLD, PD
 from catena.arguments.arrays import Port, as_array
 from catena.errors import SingularError, StepWarning, warn
+from catena.simulation.laws import Controller
 
 if TYPE_CHECKING:
     from catena.simulation.asked import Prepared
@@ -54,8 +56,8 @@ def _springs(rollout: Prepared) -> tuple[Array, Array]:
     robot, options = rollout.robot, rollout.options
     stiffness = np.array(robot.stiffness) * bool(options.joint_springs)
     damping = np.array(robot.damping) * bool(options.joint_losses)
-    given = rollout.control
-    if given is not None and given.law is not None and given.law.name in ("pd", "hold"):
+    given = rollout.asked.control
+    if isinstance(given, Controller) and given.law in (PD, HOLD, FEED_FORWARD):
         kp, kd = (np.asarray(given.values[name], float) for name in ("kp", "kd"))
         stiffness, damping = stiffness + _most(kp), damping + _most(kd)
     return stiffness, damping

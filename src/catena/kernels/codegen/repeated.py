@@ -119,7 +119,9 @@ class _Turns:
 
 
 class RepeatedTiles(Tiled):
-    """W samples at a time, through all turns."""
+    """W samples at a time, through all turns: tiles are small, since they should stay in the first cache meanwhile."""
+
+    most_blocks = 4
 
     def __init__(self, task: Task, places: Places) -> None:
         self.places = places

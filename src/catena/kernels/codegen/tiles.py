@@ -21,8 +21,9 @@ from catena.kernels.codegen.transposition import gather_some, scatter_from, tran
 
 PART = 120
 """About how many operations make a part."""
-TILE_BYTES, TILE_BLOCKS, WIDE_TILE_BLOCKS = 2**16, 8, 4
-"""A tile has no more blocks than these allow, fewer where results are written past the caches, but at least two."""
+TILE_BYTES, WIDE_TILE_BLOCKS = 2**16, 4
+"""A tile has no more blocks than these allow, the second where results are written past the caches, but at least two.
+"""
 LINE, NEAR, AHEAD = 64, 2**15, 2**17
 """Bytes of a cache line, and the largest pieces of an array that are called into the first cache, and into any."""
 SCATTERED = 4096
@@ -58,6 +59,7 @@ class Tiled(Straight):
     """W samples at a time."""
 
     name = "batch"
+    most_blocks = 8
 
     def __init__(self, task: Task, scattered: bool = True, lasting: Collection[str] = ()) -> None:
         self.scattered = scattered and sum(task.outputs) <= SCATTERED
@@ -67,7 +69,7 @@ class Tiled(Straight):
     @property
     def blocks(self) -> int:
         """How many blocks a tile has."""
-        most = WIDE_TILE_BLOCKS if any(map(self._streamed, self.task.outputs)) else TILE_BLOCKS
+        most = WIDE_TILE_BLOCKS if any(map(self._streamed, self.task.outputs)) else self.most_blocks
         return max(2, min(most, TILE_BYTES // (max(1, self.slots) * self.lanes.size)))
 
     @property
