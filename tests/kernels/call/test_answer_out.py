@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from tests.kernels.call.answering import arguments, ports
 from tests.kernels.call.test_call import N
-from tests.kernels.handmade import Machine, square_ir
+from tests.kernels.handmade import Machine, Results, square_ir
 
 from catena.arguments.arrays import Port
 from catena.errors import ShapeError
@@ -64,15 +64,16 @@ def test_a_copied_argument_is_in_nobodys_way(square, asked):
     assert not asked
 
 
+@pytest.mark.parametrize("kind", [tuple, Results._make])
 @pytest.mark.parametrize("samples", [None, 4])
 @pytest.mark.parametrize("which", [(True, True), (True, False), (False, True), (False, False)])
-def test_several_results(multiply_add, asked, samples, which):
+def test_several_results(multiply_add, asked, samples, which, kind):
     kernel = Kernel("multiply_add", multiply_add().module, *ports())
     machine, batch = Machine(kernel), () if samples is None else (samples,)
     given = arguments(np.float64, batch, batch, ())
     expected = machine.multiply_add(*given)
     out = np.empty((*batch, N)) if which[0] else None, np.empty(batch) if which[1] else None
-    results = machine.multiply_add(*given, out=out)
+    results = machine.multiply_add(*given, out=kind(out))
     for r, e, o in zip(results, expected, out, strict=True):
         np.testing.assert_array_equal(r, e)
         assert o is None or r is o

@@ -220,7 +220,8 @@ class _Run:
         is_given = c.compare("ne", "%out", "null", "ptr")
         several = c.compare("ne", self.n_outputs, "1")
         with c.when(c.both(is_given, several)):
-            c.go_unless(c.same(type_of(c, "%out"), api(c, "tuple")), "unusual")
+            kinds = api(c, "tuple"), c.word("%procedure", Procedure.WRAPPER, "ptr")  # plain, or results of another call
+            c.go_unless(c.either(*(c.same(type_of(c, "%out"), kind) for kind in kinds)), "unusual")
             c.go_unless(c.compare("eq", c.member("%out", Header.LENGTH, "i64"), self.n_outputs), "unusual")
         with c.count(self.n_outputs, again="output.looked.at") as j:
             c.set_word(self._port(self.outputs, j), Port.SAMPLES, self.samples.get())
