@@ -1,9 +1,10 @@
 """Straight-line code for batches, in tiles of a few blocks of W samples.
 
 Rows are transposed into blocks ``[component][lane]``, as far as they are used, each part of the code runs over the
-blocks of the tile, and the results are transposed back, wherever in the block they are. Parts are short, so the
-processor works on the next block while results of the last one are still on their way. Between parts, the rows of the
-next tile are called into the cache.
+blocks of the tile, and the results are transposed back, wherever in the block they are. Parts are short where
+operations wait for each other, so that the processor works on the next block while results of the last one are still on
+their way. Where enough of them are independent, parts are long: less goes from part to part in memory, and a block
+stays in the first cache. Between parts, the rows of the next tile are called into the cache.
 """
 
 from __future__ import annotations
@@ -19,17 +20,32 @@ from catena.kernels.codegen.straight import Straight, Task
 from catena.kernels.codegen.streaming import FENCE, OFFSET, stream_from, streaming_functions
 from catena.kernels.codegen.transposition import gather_some, scatter_from, transpose, transposing_functions
 
-PART = 120
-"""About how many operations make a part."""
-TILE_BYTES, WIDE_TILE_BLOCKS = 2**16, 4
-"""A tile has no more blocks than these allow, the second where results are written past the caches, but at least two.
-"""
+PART, LONG_PART = 120, 1600
+"""About how many operations make a part, where they wait for each other and where they do not."""
+INDEPENDENT = 8
+"""Parts are long where short ones have so many operations for each one in their longest chain: two start in a cycle,
+and results come after four."""
+TILE_BYTES, NEAR_TILE_BYTES, WIDE_TILE_BLOCKS = 2**16, 2**15, 4
+"""A tile has no more blocks than these allow, the second where parts are long, the third where results are written past
+the caches, but at least two."""
 LINE, NEAR, AHEAD = 64, 2**15, 2**17
 """Bytes of a cache line, and the largest pieces of an array that are called into the first cache, and into any."""
 SCATTERED = 4096
 """Results of up to so many components are written by straight code."""
 WIDE, STREAMED = 2**10, 2**23
 """Rows of so many bytes are written past the caches if the whole result has so many."""
+
+
+def _independence(task: Task) -> float:
+    """How many operations there are for each one in the longest chains of short parts."""
+    chains = 0
+    for order in task.stages:
+        for start in range(0, len(order), PART):
+            depth: dict[int, int] = {}
+            for v in order[start : start + PART]:
+                depth[v] = 1 + max((depth.get(a, 0) for a in task.program.args[v]), default=0)
+            chains += max(depth.values())
+    return sum(map(len, task.stages)) / max(1, chains)
 
 
 class TileArray(NamedTuple):
@@ -64,13 +80,16 @@ class Tiled(Straight):
     def __init__(self, task: Task, scattered: bool = True, lasting: Collection[str] = ()) -> None:
         self.scattered = scattered and sum(task.outputs) <= SCATTERED
         self._scattering: list[str] = []
-        super().__init__(task, task.target.lanes(task.dtype), PART, False, self.scattered, lasting)
+        self._long = _independence(task) >= INDEPENDENT
+        part = LONG_PART if self._long else PART
+        super().__init__(task, task.target.lanes(task.dtype), part, False, self.scattered, lasting)
 
     @property
     def blocks(self) -> int:
         """How many blocks a tile has."""
         most = WIDE_TILE_BLOCKS if any(map(self._streamed, self.task.outputs)) else self.most_blocks
-        return max(2, min(most, TILE_BYTES // (max(1, self.slots) * self.lanes.size)))
+        room = NEAR_TILE_BYTES if self._long else TILE_BYTES
+        return max(2, min(most, room // (max(1, self.slots) * self.lanes.size)))
 
     @property
     def bytes(self) -> int:
