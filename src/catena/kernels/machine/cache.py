@@ -20,6 +20,8 @@ MAGIC = b"catena machine code 1\n"
 CHECKSUM_BYTES = 32
 SUFFIX = ".kernel"
 DEFAULT_LIMIT = 256 * 2**20
+LOOKS = 16
+"""The sizes of all files are summed up about so often while as much is stored as the limit allows."""
 
 _warned: set[Path | str] = set()
 
@@ -37,7 +39,7 @@ class CacheInfo:
 
 @dataclass(frozen=True)
 class Cache:
-    """Kernels in a directory, at most ``limit`` bytes of them; the least recently used go first.
+    """Kernels in a directory, about ``limit`` bytes of them at most; the least recently used go first.
 
     Without a directory, or with one that cannot be used, it remembers nothing. ``problem`` says why there is none
     although one was asked for.
@@ -83,7 +85,8 @@ class Cache:
         try:
             with self._open(create=True) as directory:
                 directory.write(key + SUFFIX, _pack(key, code))
-                self._evict(directory)
+                if self._is_due(key, code):
+                    self._evict(directory)
         except UnsafeDirectoryError as error:
             self._warn(error)
         except (OSError, MemoryError) as error:
@@ -119,6 +122,13 @@ class Cache:
         if self.directory is None:
             raise FileNotFoundError("there is no cache")
         return SafeDirectory(self.directory, create=create)
+
+    def _is_due(self, key: str, code: bytes) -> bool:
+        """Whether to look through the directory now: large objects often, small ones seldom, by chance of their keys.
+
+        Looking at every file each time would make storing slower the more there are.
+        """
+        return int(key[:8], 16) * self.limit < LOOKS * len(code) * 2**32
 
     def _evict(self, directory: SafeDirectory) -> None:
         """Bring the directory well below its limit once it is above."""
