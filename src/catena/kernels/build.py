@@ -48,7 +48,7 @@ from catena.trace.fuse import fuse
 from catena.trace.graph import Operand
 from catena.trace.recorder import classify, recorded
 
-ROLLED = Codegen(opt=2, passes=2)
+ROLLED = Codegen(opt=2, passes=1)  # more passes take half as long again and gain nothing
 
 
 def unrolled_kernel(tree: Tree, function: Function, present: tuple[str, ...], dtype: np.dtype[Any]) -> Kernel:
