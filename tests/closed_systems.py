@@ -177,17 +177,30 @@ def exact(system: catena.System, q: np.ndarray, v: np.ndarray, tau: np.ndarray) 
         h = mpmath.mpf(10) ** -10
         ahead, behind = (_rates(system, _moved(system, coordinates, speeds, s), speeds) for s in (h, -h))
         bias = [(x - y) / (2 * h) for x, y in zip(ahead, behind, strict=True)]
-        k, nv = len(bias), system.nv
-        K = mpmath.zeros(nv + k)
-        for i in range(nv):
-            for j in range(nv):
-                K[i, j] = M[i, j]
-        for i in range(k):
-            K[nv + i, nv + i] = mpmath.mpf(SOFT)
-            for j in range(nv):
-                K[nv + i, j], K[j, nv + i] = J[i, j], -J[i, j]
-        right = mpmath.matrix([t - x for t, x in zip(tau, b, strict=True)] + [-x for x in bias])
-        return np.array(mpmath.lu_solve(K, right)[:nv], dtype=float)
+        soft = np.diag(np.full(len(bias), mpmath.mpf(SOFT)))
+        right = [*(t - x for t, x in zip(tau, b, strict=True)), *(-x for x in bias)]
+        return np.array(_solution(np.block([[M, -J.T], [J, soft]]), right)[: system.nv], dtype=float)
+
+
+def _solution(A: np.ndarray, b: list[Any]) -> list[Any]:
+    """x of A x = b by Gauss's elimination with pivots, on what is not zero: most of it is, as arms touch in one box."""
+    rows = [{j: x for j, x in enumerate(row) if x} | {-1: y} for row, y in zip(A.tolist(), b, strict=True)]
+    done = []
+    for j in range(len(rows)):
+        at = max(range(len(rows)), key=lambda i: abs(rows[i].get(j, 0)))
+        pivot = rows.pop(at)
+        done.append(pivot)
+        for row in rows:
+            if (x := row.pop(j, 0)) != 0:
+                factor = x / pivot[j]
+                for column, y in pivot.items():
+                    if column != j:
+                        row[column] = row.get(column, 0) - factor * y
+    found: list[Any] = [0] * len(done)
+    for j, row in reversed(list(enumerate(done))):
+        rest = sum(x * found[column] for column, x in row.items() if column > j)
+        found[j] = (row[-1] - rest) / row[j]
+    return found
 
 
 def _jacobian(system: catena.System, q: Sequence[Any]) -> np.ndarray:
@@ -230,7 +243,9 @@ def _moved(system: catena.System, q: Sequence[Any], v: Sequence[Any], h: Any) ->
 def _rates(system: catena.System, q: Sequence[Any], v: Sequence[Any]) -> list[Any]:
     """How what the constraints hold changes along v."""
     h = mpmath.mpf(10) ** -15
-    here, ahead, behind = (_held(system, _moved(system, q, v, s) if s else q) for s in (0, h, -h))
+    ahead, behind = (_held(system, _moved(system, q, v, s)) for s in (h, -h))
+    turning = any(isinstance(constraint, catena.SoftFinger) for constraint in system.constraints)
+    here = _held(system, q) if turning else ahead
     found = []
     for constraint, now, after, before in zip(system.constraints, here, ahead, behind, strict=True):
         name = type(constraint).__name__

@@ -36,7 +36,16 @@ def is_finer(number: Number) -> bool:
 
 
 def exact_constants(tree: Tree, number: Number) -> list[dict[str, Scalar]]:
-    """The constants of each link by the names of :class:`~catena.model.lowering.lowered.Lowered`."""
+    """The constants of each link by the names of :class:`~catena.model.lowering.lowered.Lowered`.
+
+    The tree keeps them, for each type of scalar and each precision, which is known by what becomes of a third.
+    """
+    if not isinstance(number, type):
+        return _constants(tree, number)
+    return tree.once(("exact constants", number, number(1.0) / number(3.0)), lambda: _constants(tree, number))
+
+
+def _constants(tree: Tree, number: Number) -> list[dict[str, Scalar]]:
     known: dict[bytes, Mat3] = {}
 
     def rotation(matrix: Array) -> Mat3:
