@@ -46,7 +46,7 @@ def _rows_and_columns(shape: Shape) -> tuple[int, int]:
     return (math.prod(shape[:-1]), shape[-1]) if len(shape) > 1 else (math.prod(shape), 1)
 
 
-class _Named(casadi.Callback):  # type: ignore[misc, unused-ignore]
+class _Named(casadi.Callback):  # type: ignore[misc]
     """A callback of a map whose arguments and results have names."""
 
     def __init__(self, of: Map, name: str, inputs: list[str], outputs: list[str], options: dict[str, Any]) -> None:

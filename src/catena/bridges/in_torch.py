@@ -28,7 +28,7 @@ _maps: dict[str, Map] = {}
 def call(asked: Asked) -> Callable[..., Any]:
     """The question as a function of Torch's tensors."""
 
-    @torch.compiler.assume_constant_result  # type: ignore[untyped-decorator, unused-ignore]
+    @torch.compiler.assume_constant_result  # type: ignore[untyped-decorator]
     def described(*names: str) -> tuple[Any, ...]:
         of = asked.map(names)
         return _name(of), of.samples
@@ -123,7 +123,7 @@ def _spread_out(of: Map, tensors: Sequence[Any], axes: Sequence[int | None]) -> 
     return with_one_more(of, tensors, axes, torch.movedim, torch.broadcast_to)
 
 
-class Differentiable(torch.autograd.Function):  # type: ignore[misc, unused-ignore]
+class Differentiable(torch.autograd.Function):  # type: ignore[misc]
     """The operator for `torch.func`: gradients, directions and batches in any order, of any order."""
 
     @staticmethod
