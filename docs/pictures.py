@@ -23,9 +23,7 @@ def main() -> None:
     arm = catena.load("seven_dof_arm")
     catena.render(arm, REACH, HERE / "arm.png", frames=["tool"], center_of_mass=True, size=(480, 360))
     catena.render(arm, arm.random_configuration(3, shape=8), HERE / "samples.png", size=(480, 360))
-    carried = arm.interlink_forces(REACH, np.zeros(7), np.zeros(7))
-    forces = {link.name: carried[link.index] for link in arm.links}
-    catena.render(arm, REACH, HERE / "bearings.png", forces=forces, size=(480, 360))
+    catena.render(arm, REACH, HERE / "bearings.png", forces="bearings", size=(480, 360))
     dog = catena.load("quadruped")
     catena.render(dog, np.tile([0.0, 0.5, -1.0], 4), HERE / "quadruped.png", size=(480, 360))
     chain = catena.rod_chain(2000, length=0.01)

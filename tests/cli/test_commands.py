@@ -223,7 +223,7 @@ class TestView:
         out, png, gif = tmp_path / "run.npz", tmp_path / "a.png", tmp_path / "a.gif"
         run("simulate", "two_link_arm", "--duration", "0.2", "--out", out)
         for model in ("two_link_arm", str(out)):
-            shown = run("view", model, "--png", png, "--gif", gif, "--size", 64, 48, "--com", "--frames")
+            shown = run("view", model, "--png", png, "--gif", gif, "--size", 64, 48, "--com", "--frames", "--forces")
             assert shown.exit_code == 0, shown.output
             with images.open(png) as picture, images.open(gif) as film:
                 assert picture.size == film.size == (64, 48)

@@ -145,7 +145,7 @@ def test_files_by_their_endings(arm: catena.Robot, run: catena.Run, tmp_path: Pa
         catena.render(arm, [0.1, 0.2], tmp_path / name, size=(64, 48))
         with images.open(tmp_path / name) as picture:
             assert picture.size == (64, 48)
-    run.render(tmp_path / "last.png", size=(64, 48))
+    run.render(tmp_path / "last.png", size=(64, 48), forces="bearings")
     run.render(tmp_path / "run.gif", size=(64, 48), rate=20, speed=0.5)
     with images.open(tmp_path / "run.gif") as film:
         assert (film.n_frames, film.size, film.info["duration"]) == (17, (64, 48), 50)

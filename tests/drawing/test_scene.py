@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -11,8 +12,9 @@ from tests.mechanisms import ALL
 
 import catena
 from catena import robots
+from catena.drawing.arrows import arrows_of
 from catena.drawing.marks import Marks, marked, side_by_side
-from catena.drawing.scene import Scene, scene_of
+from catena.drawing.scene import Places, Scene, scene_of
 from catena.drawing.surfaces import ball, box, cylinder
 from catena.model.readers.meshes import MeshReference
 from catena.model.shapes import Primitive
@@ -181,18 +183,48 @@ def test_shapes_survive_saving_a_run(tmp_path: Path) -> None:
     assert all(isinstance(shape, Primitive | MeshReference) for shape in shapes)
 
 
+def arrows(robot: catena.Robot, forces: Any, q: Any, run: catena.Run | None = None) -> Places:
+    found = arrows_of(robot, forces, np.asarray(q), run)
+    assert found is not None
+    scene = marked(scene_of(robot.tree), robot.tree, Marks(arrows=found), 3.0)
+    states = np.asarray(q).reshape(*found.force.shape[:2], -1)
+    return scene.places(robot, states, found.force)
+
+
 def test_forces_are_arrows_on_links_and_frames() -> None:
     robot = catena.load(robots.path("seven_dof_arm"))
-    plain = scene_of(robot.tree)
+    q = robot.random_configuration(0)
     forces = {"tool": [0, 0, 0, 0, 3.0, 0], "elbow": [0, 0, -1.5], "flange": np.zeros(3)}
-    shaft, head = marked(plain, robot.tree, Marks(forces=forces), 3.0).groups[-2:]
-    assert shaft.link.tolist() == head.link.tolist() == [6, 3]  # the tool is fixed to the last link; no force, no arrow
-    assert np.allclose(shaft.scale[:, 2] + head.scale[:, 2], [1.0, 0.5])
-    assert np.allclose(shaft.rotation[0, :, 2], robot.frames["tool"].rotation @ [0, 1, 0])
-    assert np.allclose(shaft.rotation[1, :, 2], [0, 0, -1])
-    assert marked(plain, robot.tree, Marks(forces={"elbow": np.zeros(6)}), 1.0).groups == plain.groups
-    for wrong in ([1.0, 2.0], [np.nan, 0, 0]):
+    places = arrows(robot, forces, q)
+    assert np.allclose(places.size[0, 0, -3:], [1.0, 0.5, 0.0])  # no force, no arrow
+    (turn,), (at,) = robot.placements(q, "tool")
+    assert np.allclose(places.rotation[0, 0, -3, :, 2], turn[:, 1])
+    assert np.allclose(places.position[0, 0, -3], at)
+    assert np.allclose(places.rotation[0, 0, -2, :, 2], -robot.placements(q, "elbow")[0][0, :, 2])
+    assert arrows_of(robot, {}, q) is None
+    assert (arrows(robot, {"elbow": np.zeros(6)}, q).size[..., -1] == 0).all()
+    for wrong in ([1.0, 2.0], [[1.0, 0, 0], [0, 1.0, 0]], 3.0, "up"):
         with pytest.raises(catena.ShapeError, match="elbow"):
-            marked(plain, robot.tree, Marks(forces={"elbow": wrong}), 1.0)
+            arrows_of(robot, {"elbow": wrong}, q)
     with pytest.raises(catena.UnknownNameError, match="hand"):
-        marked(plain, robot.tree, Marks(forces={"hand": [1.0, 0, 0]}), 1.0)
+        arrows_of(robot, {"hand": [1.0, 0, 0]}, q)
+    with pytest.raises(catena.ShapeError, match="bearings"):
+        arrows_of(robot, "contacts", q)
+
+
+def test_arrows_of_a_run_follow_it() -> None:
+    """The first bearing carries all: by Newton the mass times the acceleration of its centre, without gravity's."""
+    robot = catena.load("two_link_arm")
+    run = catena.simulate(robot, [1.0, 0.5], [0.5, 0.0], duration=1.0, dt=1e-3)
+    found = arrows_of(robot, "bearings", run.q, run)
+    assert found is not None
+    centre = robot.center_of_mass(run.q)
+    expected = robot.total_mass * (np.gradient(np.gradient(centre, run.t, axis=0), run.t, axis=0) - robot.gravity)
+    force = (robot.placements(run.q)[0][:, 0] @ found.force[0, :, 0, :, None])[..., 0]
+    assert np.allclose(force[5:-5], expected[5:-5], atol=0.01 * np.abs(expected).max())
+    between = found.resampled(run.t, np.array([0.25, 0.5005]))
+    assert np.allclose(between.force[0, 0], found.force[0, 250])
+    assert np.allclose(between.force[0, 1], found.force[0, 500:502].mean(axis=0))
+    places = arrows(robot, "bearings", run.q, run)
+    assert places.size.shape == (1, len(run.t), 1 + 2 + 2)
+    assert places.size[..., -2:].max() == pytest.approx(1.0)

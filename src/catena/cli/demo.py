@@ -19,7 +19,7 @@ from catena.build import cable
 from catena.cli import _speeds
 from catena.cli._files import busy, check_folder
 from catena.drawing.camera import VIEW
-from catena.drawing.pictures import Stage, film, rows_of, samples_of
+from catena.drawing.pictures import Stage, film, samples_of, times_of
 from catena.drawing.terminal import in_characters, in_shades
 from catena.errors import ModelWarning, UnsupportedError
 from catena.load import load
@@ -141,7 +141,7 @@ def _swaying(two: System, q: Array, held: Array, pushed: list[int], drive: list[
 def _play(run: Run, console: Console) -> None:
     """Draw the run in the terminal: as a film where the terminal can, else one picture."""
     rate = 12.0
-    stage = Stage(run.robot, samples_of(run.robot, rows_of(run, rate, 1.0)), (COLUMNS, ROWS), VIEW)
+    stage = Stage(run.robot, samples_of(run.robot, run.resampled(times_of(run, rate, 1.0)).q), (COLUMNS, ROWS), VIEW)
     if not console.is_terminal:
         console.print(in_shades(stage.frame(stage.places.position.shape[1] // 2)))
         return

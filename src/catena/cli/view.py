@@ -10,6 +10,7 @@ import numpy as np
 
 from catena.cli import printable
 from catena.cli._files import BASE, MODEL, PACKAGES, busy, check_folder, numbers, read_robot
+from catena.drawing.arrows import BEARINGS
 from catena.drawing.page import PORT, view
 from catena.drawing.pictures import film, render
 from catena.errors import ClosureError, ModelWarning
@@ -31,6 +32,7 @@ SWAY, PERIOD = 0.6, 4.0
 @click.option("--q", "configuration", metavar="NUMBERS", help="A configuration; the neutral one if left out.")
 @click.option("--frames", is_flag=True, help="Draw the axes of all links.")
 @click.option("--com", is_flag=True, help="Mark the centre of mass.")
+@click.option("--forces", is_flag=True, help="Draw what joints carry as arrows: at rest, or as a run moves.")
 @click.option("--png", metavar="FILE", help="Write a picture.")
 @click.option("--gif", metavar="FILE", help="Write a film.")
 @click.option("--mp4", metavar="FILE", help="Write a film, by ffmpeg.")
@@ -53,7 +55,8 @@ def command(
     robot = _drawable(file, base, roots) if run is None else run.robot
     q = numbers(configuration, "--q", robot.nq)
     q = _closed(robot, robot.neutral() if q is None else robot.normalize(q))
-    marks: dict[str, Any] = {"frames": frames, "center_of_mass": com}
+    carried = BEARINGS if given["forces"] else None
+    marks: dict[str, Any] = {"frames": frames, "center_of_mass": com, "forces": carried}
     for kind, path in outputs.items():
         with busy("drawing"):
             if kind == "png" and run is None:

@@ -5,15 +5,12 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from catena.errors import ClosureError
-
-if TYPE_CHECKING:
-    from catena.simulation.run import Run
 
 Array = npt.NDArray[Any]
 
@@ -84,9 +81,9 @@ def _range(lower: float, upper: float, at: float) -> tuple[float, float]:
 class Player:
     """Plays a run on a page: play and pause, speed, and a slider for the time."""
 
-    def __init__(self, server: Any, run: Run, show: Callable[[Array], None]) -> None:
-        self._run, self._show = run, show
-        first, last = float(run.t[0]), float(run.t[-1])
+    def __init__(self, server: Any, t: Array, show_at: Callable[[float], None]) -> None:
+        self._first, self._last = first, last = float(t[0]), float(t[-1])
+        self._show_at = show_at
         with server.gui.add_folder("run"):
             self._play = server.gui.add_button("pause")
             self._speed = server.gui.add_dropdown("speed", SPEEDS, initial_value="1")
@@ -108,11 +105,8 @@ class Player:
             self._at = self._told = float(self._time.value)
             self._show_at(self._at)
 
-    def _show_at(self, t: float) -> None:
-        self._show(self._run.resampled([t]).q[..., 0, :])
-
     def _loop(self) -> None:
-        first, last = float(self._run.t[0]), float(self._run.t[-1])
+        first, last = self._first, self._last
         before = time.perf_counter()
         while not self._ended.wait(TICK):
             now = time.perf_counter()

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from catena.arguments.links import link_name, link_names
+from catena.arguments.links import link_names
 from catena.drawing import colors
+from catena.drawing.arrows import Arrows, places_in
 from catena.drawing.scene import Group, Places, Scene
-from catena.drawing.surfaces import ball, cylinder
-from catena.errors import ShapeError, UnknownNameError
-from catena.model.axes import axis_frame, unit
+from catena.drawing.surfaces import Surface, arrow, ball, cylinder
+from catena.model.axes import axis_frame
 from catena.model.tree import Tree
 
 Array = npt.NDArray[Any]
@@ -30,15 +30,15 @@ class Marks(NamedTuple):
     """What is drawn besides the links.
 
     `frames` are links and frames whose axes are drawn, True for all links; `center_of_mass` whether it is marked;
-    `forces` a mapping from links and frames to forces (3,), or wrenches (6,), moment first, in their axes.
+    `arrows` forces on links and frames.
     """
 
     frames: Any = False
     center_of_mass: bool = False
-    forces: Mapping[Any, npt.ArrayLike] | None = None
+    arrows: Arrows | None = None
 
     def __bool__(self) -> bool:
-        return self.frames not in (False, None) or self.center_of_mass or bool(self.forces)
+        return self.frames not in (False, None) or self.center_of_mass or self.arrows is not None
 
 
 def marked(scene: Scene, tree: Tree, marks: Marks, size: float) -> Scene:
@@ -47,65 +47,32 @@ def marked(scene: Scene, tree: Tree, marks: Marks, size: float) -> Scene:
     if marks.frames is not False and marks.frames is not None:
         names = list(tree.link_names) if marks.frames is True else link_names(tree, marks.frames)
         extra += _axes(tree, names, size / 12)
-    if marks.forces:
-        extra += _arrows(tree, marks.forces, size / 3)
     if marks.center_of_mass:
-        eye, wide = np.eye(3)[None], np.full((1, 3), size / 25)
-        extra.append(Group(ball(), np.array([tree.n]), eye, np.zeros((1, 3)), wide, colors.rgb(MASS)[None]))
-    return replace(scene, groups=(*scene.groups, *extra), center_of_mass=marks.center_of_mass)
+        extra.append(_following(ball(), np.array([tree.n]), size / 25, MASS))
+    if marks.arrows is not None:
+        first = tree.n + marks.center_of_mass
+        extra.append(_following(arrow(), first + np.arange(len(marks.arrows.link)), size / 3, FORCE))
+    groups = (*scene.groups, *extra)
+    return replace(scene, groups=groups, center_of_mass=marks.center_of_mass, arrows=marks.arrows)
 
 
-def _arrows(tree: Tree, forces: Mapping[Any, npt.ArrayLike], longest: float) -> Iterator[Group]:
-    """Arrows from the origins of links and frames along forces; the largest force has the longest one."""
-    numbers = {name: i for i, name in enumerate(tree.link_names)}
-    places = [_place(tree, numbers, link_name(tree, name)) for name in forces]
-    given = np.array([_force(name, value) for name, value in forces.items()])
-    size = np.linalg.norm(given, axis=1)
-    there = size > 1e-9 * size.max()
-    if not there.any() or not size.max():
-        return
-    link = np.array([place[0] for place in places])[there]
-    turn, start = (np.array([place[k] for place in places])[there] for k in (1, 2))
-    along = axis_frame(unit((turn @ given[there, :, None])[..., 0]))
-    length = (longest * size[there] / size.max())[:, None]
-    color = np.tile(colors.rgb(FORCE), (len(link), 1))
-    thick = np.full_like(length, 0.03 * longest)
-    head = np.minimum(0.2 * longest, 0.5 * length)
-    shaft = start + 0.5 * (length - head) * along[..., 2]
-    yield Group(cylinder(), link, along, shaft, np.concatenate([thick, thick, length - head], 1), color)
-    tip = start + (length - 0.5 * head) * along[..., 2]
-    yield Group(cylinder(top=0.02), link, along, tip, np.concatenate([3 * thick, 3 * thick, head], 1), color)
-
-
-def _force(name: Any, value: npt.ArrayLike) -> Array:
-    found = np.asarray(value, float)
-    if found.shape not in ((3,), (6,)) or not np.isfinite(found).all():
-        raise ShapeError(f"forces[{name!r}]: expected a force (3,) or a wrench (6,) of finite numbers, got {value!r}")
-    return found[-3:]
+def _following(surface: Surface, number: Array, size: float, color: str) -> Group:
+    """Surfaces of one size and colour at what comes after the links."""
+    count = len(number)
+    turn, scale = np.tile(np.eye(3), (count, 1, 1)), np.full((count, 3), size)
+    return Group(surface, number, turn, np.zeros((count, 3)), scale, np.tile(colors.rgb(color), (count, 1)))
 
 
 def _axes(tree: Tree, names: Iterable[str], length: float) -> Iterator[Group]:
     """A group of bars for each of the three axes."""
-    numbers = {name: i for i, name in enumerate(tree.link_names)}
-    places = [_place(tree, numbers, name) for name in names]
-    if not places:
+    link, turn, shift = places_in(tree, names)
+    if not len(link):
         return
-    link = np.array([at[0] for at in places])
-    turn, shift = np.array([at[1] for at in places]), np.array([at[2] for at in places])
     scale = np.tile([0.06 * length, 0.06 * length, length], (len(link), 1))
     for axis, color in enumerate(AXES):
         along = turn @ axis_frame(np.eye(3)[axis])
         middle = shift + 0.5 * length * turn[:, :, axis]
         yield Group(cylinder(), link, along, middle, scale, np.tile(colors.rgb(color), (len(link), 1)))
-
-
-def _place(tree: Tree, numbers: dict[str, int], name: str) -> tuple[int, Array, Array]:
-    if name in tree.frames:
-        frame = tree.frames[name]
-        return frame.link, np.asarray(frame.rotation), np.asarray(frame.position)
-    if name not in numbers and name != tree.base_name:
-        raise UnknownNameError.among("link or frame", name, [*tree.link_names, *tree.frames, tree.base_name])
-    return numbers.get(name, -1), np.eye(3), np.zeros(3)
 
 
 def side_by_side(scene: Scene, places: Places, samples: int) -> Places:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import threading
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,10 +14,11 @@ import numpy as np
 import numpy.typing as npt
 from rich import get_console
 
+from catena.drawing.arrows import Asked, arrows_of
 from catena.drawing.camera import OPENING, VIEW, Camera
 from catena.drawing.controls import Player, joint_sliders
 from catena.drawing.marks import Marks
-from catena.drawing.pictures import NOTHING, configurations, rows_of, samples_of, staged
+from catena.drawing.pictures import NOTHING, batched, configurations, frames_of, samples_of, staged, times_of
 from catena.drawing.scene import Drawable, Places, Scene
 from catena.errors import CatenaError, ShapeError
 from catena.later import optional
@@ -45,7 +46,7 @@ def view(
     port: int = PORT,
     frames: Any = False,
     center_of_mass: bool = False,
-    forces: Mapping[Any, npt.ArrayLike] | None = None,
+    forces: Asked = None,
 ) -> Page:
     """Show a robot or a system as a page in the browser: turn it, move its joints, play a run.
 
@@ -63,12 +64,13 @@ def view(
         port: where the page is, if that is free; else the next one that is.
         frames: links and frames whose axes are drawn; True for all links.
         center_of_mass: whether to mark the centre of mass.
-        forces: arrows fixed to links and frames, as `catena.render` has them.
+        forces: drawn as arrows, as `catena.render` has them; of a run, one for each of its states, (..., rows, 3).
 
     Returns:
         The page: `url`, `show(q)`, `html(path)`, `wait()` and `stop()`.
     """
-    return Page(robot, q, run, port, Marks(frames, center_of_mass, forces))
+    states = batched(robot, q) if run is None else run.q
+    return Page(robot, q, run, port, Marks(frames, center_of_mass, arrows_of(robot, forces, states, run)))
 
 
 class Page:
@@ -92,9 +94,12 @@ class Page:
     ) -> None:
         self.robot, self._run, self._marks = robot, run, marks
         self._q = configurations(robot, run.q[..., 0, :] if run is not None else q)
-        path = self._q[:, None] if run is None else samples_of(robot, run.q)
-        every = max(path.shape[1] // 200, 1)  # enough to see how far it goes
-        scene, places = staged(robot, path[:, ::every], marks)
+        if run is None:
+            scene, places = staged(robot, self._q[:, None], marks)
+        else:
+            some = run.t[:: max(len(run.t) // 200, 1)]  # enough to see how far it goes
+            shown, seen = frames_of(run, marks, some)
+            scene, places = staged(robot, samples_of(robot, shown.q), seen)
         self._server = serving(robot.name, port)
         self._lock = threading.Lock()
         self._drawn = Drawn(self._server, scene, places)
@@ -105,7 +110,7 @@ class Page:
         if run is None:
             joint_sliders(self._server, robot, self._q, self.show)
         else:
-            self._player = Player(self._server, run, self.show)
+            self._player = Player(self._server, run.t, self._show_at)
 
     @property
     def url(self) -> str:
@@ -113,13 +118,22 @@ class Page:
         return f"http://{HOST}:{self._server.get_port()}"
 
     def show(self, q: npt.ArrayLike) -> None:
-        """Show other configurations, as many as before, (..., nq)."""
+        """Show other configurations, as many as before, (..., nq). Forces stay as they were, in the axes of links."""
+        self._show(q, None if self._marks.arrows is None else self._marks.arrows.force[:, 0])
+
+    def _show_at(self, t: float) -> None:
+        """Show the run at a time."""
+        assert self._run is not None
+        shown, marks = frames_of(self._run, self._marks, np.array([t]))
+        self._show(shown.q[..., 0, :], None if marks.arrows is None else marks.arrows.force[:, 0])
+
+    def _show(self, q: npt.ArrayLike, force: Array | None) -> None:
         rows = configurations(self.robot, q)
         if len(rows) != len(self._offsets):
             raise CatenaError(f"show: this page has {len(self._offsets)} samples, got {len(rows)}; open another page")
         with self._lock:
             self._q = rows
-            self._drawn.move(self._drawn.scene.places(self.robot, rows).moved(self._offsets))
+            self._drawn.move(self._drawn.scene.places(self.robot, rows, force).moved(self._offsets))
 
     def html(self, path: str | os.PathLike[str]) -> None:
         """Write the page to one file that needs no server and no network; a run plays in it, joints have no sliders."""
@@ -229,7 +243,10 @@ class Drawn:
     def move(self, places: Places) -> None:
         """Put everything where it is: `places` (samples, ...). All in one message to the browser."""
         with self.server.atomic():
-            for handle, (_, turn, shift) in zip(self.handles, self.scene.placed(places), strict=True):
+            for handle, (_, turn, shift, scale) in zip(self.handles, self.scene.placed(places), strict=True):
+                stretched = scale.reshape(-1, 3).astype(np.float32)
+                if not np.array_equal(stretched, handle.batched_scales):
+                    handle.batched_scales = stretched
                 good = np.nan_to_num(shift, nan=1e6, posinf=1e6, neginf=-1e6)  # diverged samples are out of sight
                 handle.batched_positions = good.reshape(-1, 3).astype(np.float32)
                 handle.batched_wxyzs = _quaternions(turn.reshape(-1, 3, 3))
@@ -255,7 +272,11 @@ def write_page(
     speed: float = 1.0,
 ) -> None:
     """Write a page to one file that plays the run, if one is given, without a server or a network."""
-    states = configurations(robot, q)[:, None] if run is None else samples_of(robot, rows_of(run, rate, speed))
+    if run is None:
+        states = configurations(robot, q)[:, None]
+    else:
+        shown, marks = frames_of(run, marks, times_of(run, rate, speed))
+        states = samples_of(robot, shown.q)
     scene, places = staged(robot, states, marks)
     server = serving(robot.name, PORT)
     try:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from math import prod
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from catena.drawing.arrows import Asked, arrows_of
 from catena.drawing.camera import VIEW, Camera
 from catena.drawing.marks import Marks, marked, side_by_side
 from catena.drawing.painter import Painter
@@ -41,7 +42,7 @@ def render(
     view: tuple[float, float] = VIEW,
     frames: Any = False,
     center_of_mass: bool = False,
-    forces: Mapping[Any, npt.ArrayLike] | None = None,
+    forces: Asked = None,
 ) -> Any:
     """Draw a robot or a system as a picture, without a display, a GPU or a browser.
 
@@ -58,8 +59,8 @@ def render(
         view: from where to look, in degrees: round the vertical from x towards y, and above the ground.
         frames: links and frames whose axes are drawn (x red, y green, z blue); True for all links.
         center_of_mass: whether to mark the centre of mass.
-        forces: drawn as arrows, such as those of contacts or bearings: a mapping from links and frames to forces (3,),
-            or wrenches (6,), moment first, in their axes.
+        forces: drawn as arrows, the largest one longest: a mapping from links and frames to forces (..., 3), or
+            wrenches (..., 6), moment first, in their axes; or "bearings", what joints carry at rest.
 
     Returns:
         The picture, a `PIL.Image.Image`. Cost: about 0.1 s.
@@ -68,18 +69,25 @@ def render(
     if path is not None and Path(path).suffix.lower() not in STILL:
         raise UnsupportedError(f"render: {os.fspath(path)!r}: expected a file that ends in {', '.join(STILL)}")
     states = configurations(robot, q)
-    stage = Stage(robot, states[:, None], size, view, Marks(frames, center_of_mass, forces))
+    marks = Marks(frames, center_of_mass, arrows_of(robot, forces, batched(robot, q)))
+    stage = Stage(robot, states[:, None], size, view, marks)
     picture = images.fromarray(stage.frame(0))
     if path is not None:
         _written(path, lambda: picture.save(path))
     return picture
 
 
-def configurations(robot: Any, q: npt.ArrayLike | None) -> Array:
-    """Configurations as rows, (samples, nq); the neutral one for None."""
+def batched(robot: Any, q: npt.ArrayLike | None) -> Array:
+    """Configurations as they are given, (..., nq); the neutral one for None."""
     given = np.asarray(robot.neutral() if q is None else q, float)
     if given.ndim < 1 or given.shape[-1] != robot.nq:
         raise ShapeError(f"q must have shape (..., {robot.nq}), got {given.shape}")
+    return given
+
+
+def configurations(robot: Any, q: npt.ArrayLike | None) -> Array:
+    """Configurations as rows, (samples, nq); the neutral one for None."""
+    given = batched(robot, q)
     rows = given.reshape(prod(given.shape[:-1]), robot.nq)
     if not 1 <= len(rows) <= MOST_SAMPLES:
         raise ShapeError(f"q: from 1 to {MOST_SAMPLES} samples can be drawn side by side, got {len(rows)}; choose some")
@@ -125,7 +133,7 @@ def staged(robot: Drawable, q: Array, marks: Marks) -> tuple[Scene, Places]:
     if marks:
         lower, upper = plain.extent(plain.places(robot, q))
         plain = marked(plain, robot.tree, marks, float(np.linalg.norm(upper - lower)))
-    places = plain.places(robot, q)
+    places = plain.places(robot, q, None if marks.arrows is None else marks.arrows.force)
     return plain, side_by_side(plain, places, len(q))
 
 
@@ -143,6 +151,7 @@ def film(
     view: tuple[float, float] = VIEW,
     frames: Any = False,
     center_of_mass: bool = False,
+    forces: Asked = None,
     rate: float = 25.0,
     speed: float = 1.0,
 ) -> None:
@@ -152,15 +161,17 @@ def film(
         raise UnsupportedError(
             f"render: {os.fspath(path)!r}: expected a file that ends in {', '.join((*STILL, *FILMS))}"
         )
+    marks = Marks(frames, center_of_mass, arrows_of(run.robot, forces, run.q, run))
     if kind == ".html":
         from catena.drawing.page import write_page
 
-        write_page(run.robot, path, run=run, marks=Marks(frames, center_of_mass), rate=rate, speed=speed)
+        write_page(run.robot, path, run=run, marks=marks, rate=rate, speed=speed)
         return
     images = optional("PIL.Image", "view", "pictures need Pillow")
-    q = rows_of(run, rate, speed) if kind in FILMS else run.q[..., -1:, :]
-    stage = Stage(run.robot, samples_of(run.robot, q), size, view, Marks(frames, center_of_mass))
-    pictures = (stage.frame(row) for row in range(q.shape[-2]))
+    shown, marks = frames_of(run, marks, times_of(run, rate, speed) if kind in FILMS else run.t[-1:])
+    q = samples_of(run.robot, shown.q)
+    stage = Stage(run.robot, q, size, view, marks)
+    pictures = (stage.frame(row) for row in range(q.shape[1]))
     if kind == ".mp4":
         _mp4(pictures, path, _size(size), rate)
     elif kind == ".gif":
@@ -169,13 +180,19 @@ def film(
         _written(path, lambda: images.fromarray(next(pictures)).save(path))
 
 
-def rows_of(run: Run, rate: float, speed: float) -> Array:
-    """The run's configurations at the times of the pictures of a film, (..., rows, nq)."""
+def times_of(run: Run, rate: float, speed: float) -> Array:
+    """The times of the pictures of a film, (rows,)."""
     if not (0 < rate <= 120 and 0 < speed < np.inf):
         raise ShapeError(f"render: expected a rate of up to 120 pictures a second and a speed, got {rate!r}, {speed!r}")
     count = max(int((run.t[-1] - run.t[0]) / speed * rate), 1)
     times = np.clip(run.t[0] + np.arange(count + 1) * (speed / rate), run.t[0], run.t[-1])
-    return run.resampled(np.unique(times)).q
+    return np.unique(times)
+
+
+def frames_of(run: Run, marks: Marks, t: Array) -> tuple[Run, Marks]:
+    """A run and its arrows at other times."""
+    arrows = marks.arrows and marks.arrows.resampled(run.t, t)
+    return run.resampled(t), marks._replace(arrows=arrows)
 
 
 def samples_of(robot: Any, q: Array) -> Array:

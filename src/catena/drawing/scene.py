@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from catena.drawing import colors
+from catena.drawing.arrows import Arrows
 from catena.drawing.mesh_files import read_mesh
 from catena.drawing.skeleton import skeleton
 from catena.drawing.surfaces import COARSE, ROUND, Surface, ball, box, cylinder
@@ -72,35 +73,38 @@ class Group:
 class Places:
     """Where all that moves is: the base, the links, then marks such as the centre of mass.
 
-    `rotation` (..., 1 + links + marks, 3, 3) and `position` (..., 1 + links + marks, 3) in the world, m.
+    `rotation` (..., 1 + links + marks, 3, 3) and `position` (..., 1 + links + marks, 3) in the world, m; `size` (...,
+    1 + links + marks) is by how much what is there is stretched.
     """
 
     rotation: Array
     position: Array
+    size: Array
 
     def moved(self, offset: Array) -> Places:
         """All of it somewhere else; `offset` (..., 3), m."""
-        return Places(self.rotation, self.position + offset[..., None, :])
+        return Places(self.rotation, self.position + offset[..., None, :], self.size)
 
     def at(self, row: int) -> Places:
         """Of (samples, rows, ...) those of one row, (samples, ...)."""
-        return Places(self.rotation[:, row], self.position[:, row])
+        return Places(self.rotation[:, row], self.position[:, row], self.size[:, row])
 
 
 @dataclass(frozen=True, eq=False)
 class Scene:
     """What is drawn: groups of surfaces on links, and notes about what could not be drawn as the file asks.
 
-    `center_of_mass` says that a mark for it comes after the links.
+    `center_of_mass` says that a mark for it comes after the links, then come those of `arrows`.
     """
 
     groups: tuple[Group, ...]
     up: Array
     notes: tuple[str, ...] = ()
     center_of_mass: bool = False
+    arrows: Arrows | None = None
 
-    def places(self, robot: Drawable, q: npt.ArrayLike) -> Places:
-        """Where everything is at configurations q, (..., nq)."""
+    def places(self, robot: Drawable, q: npt.ArrayLike, force: Array | None = None) -> Places:
+        """Where everything is at configurations q, (..., nq), with forces on what has arrows, (..., arrows, 3)."""
         rotation, position = robot.placements(q)
         shape, eye = position.shape[:-2], np.eye(3)
         turns = [np.broadcast_to(eye, (*shape, 1, 3, 3)), rotation]
@@ -108,24 +112,29 @@ class Scene:
         if self.center_of_mass:
             turns.append(turns[0])
             shifts.append(np.asarray(robot.center_of_mass(q))[..., None, :])
-        return Places(np.concatenate(turns, axis=-3), np.concatenate(shifts, axis=-2))
+        sizes = [np.ones((*shape, sum(turn.shape[-3] for turn in turns)))]
+        if self.arrows is not None and force is not None:
+            links = np.concatenate(turns[:2], axis=-3), np.concatenate(shifts[:2], axis=-2)
+            for found, more in zip((turns, shifts, sizes), self.arrows.placed(*links, force), strict=True):
+                found.append(more)
+        return Places(*(np.concatenate(x, axis=axis) for x, axis in ((turns, -3), (shifts, -2), (sizes, -1))))
 
-    def placed(self, places: Places) -> Iterator[tuple[Group, Array, Array]]:
-        """Each group with the rotations (..., k, 3, 3) and positions (..., k, 3) of its instances in the world."""
+    def placed(self, places: Places) -> Iterator[tuple[Group, Array, Array, Array]]:
+        """Each group with its instances in the world: rotations (..., k, 3, 3), positions and scales (..., k, 3)."""
         for group in self.groups:
             carrier = places.rotation[..., group.link + 1, :, :]
             moved = places.position[..., group.link + 1, :] + (carrier @ group.position[:, :, None])[..., 0]
-            yield group, carrier @ group.rotation, moved
+            yield group, carrier @ group.rotation, moved, places.size[..., group.link + 1, None] * group.scale
 
     def balls(self, places: Places) -> tuple[Array, Array]:
         """Balls around all that is drawn, over all samples that are finite: centres (k, 3) and radii (k,), in m."""
         centres, radii = [np.zeros((0, 3))], [np.zeros(0)]
-        for group, turn, shift in self.placed(places):
+        for group, turn, shift, scale in self.placed(places):
             ends = group.surface.bounds
-            middle, half = (ends[0] + ends[1]) / 2 * group.scale, (ends[1] - ends[0]) / 2 * np.abs(group.scale)
-            centre = shift + (turn @ middle[:, :, None])[..., 0]
+            middle, half = (ends[0] + ends[1]) / 2 * scale, (ends[1] - ends[0]) / 2 * np.abs(scale)
+            centre = shift + (turn @ middle[..., None])[..., 0]
             centres.append(centre.reshape(-1, 3))
-            radii.append(np.broadcast_to(np.linalg.norm(half, axis=-1), centre.shape[:-1]).ravel())
+            radii.append(np.linalg.norm(half, axis=-1).ravel())
         centre, radius = np.concatenate(centres), np.concatenate(radii)
         good = np.isfinite(centre).all(axis=1)
         return (centre[good], radius[good]) if good.any() else (np.zeros((1, 3)), np.ones(1))
@@ -133,11 +142,11 @@ class Scene:
     def extent(self, places: Places) -> tuple[Array, Array]:
         """The lowest and the highest x, y and z of what is drawn, over all samples: two arrays (3,)."""
         lower, upper = np.full(3, np.inf), np.full(3, -np.inf)
-        for group, turn, shift in self.placed(places):
+        for group, turn, shift, scale in self.placed(places):
             ends = group.surface.bounds
-            middle, half = (ends[0] + ends[1]) / 2 * group.scale, (ends[1] - ends[0]) / 2 * np.abs(group.scale)
-            centre = shift + (turn @ middle[:, :, None])[..., 0]
-            reach = (np.abs(turn) @ half[:, :, None])[..., 0]
+            middle, half = (ends[0] + ends[1]) / 2 * scale, (ends[1] - ends[0]) / 2 * np.abs(scale)
+            centre = shift + (turn @ middle[..., None])[..., 0]
+            reach = (np.abs(turn) @ half[..., None])[..., 0]
             for sign, take in ((-1, np.fmin), (1, np.fmax)):
                 bounds = (centre + sign * reach).reshape(-1, 3)
                 found = take.reduce(bounds, axis=0, initial=np.inf if sign < 0 else -np.inf)

@@ -98,6 +98,14 @@ def cylinder(sides: int = ROUND, top: float = 1.0) -> Surface:
     return surface(points, np.concatenate([wall, fan + 2 * sides, fan[:, ::-1] + 3 * sides]), closed=True)
 
 
+@cache
+def arrow() -> Surface:
+    """An arrow of length 1 m from the origin along z."""
+    shaft, head = cylinder(), cylinder(top=0.02)
+    points = shaft.vertices * [0.04, 0.04, 0.75] + [0, 0, 0.375], head.vertices * [0.12, 0.12, 0.25] + [0, 0, 0.875]
+    return surface(np.concatenate(points), [*shaft.faces, *(head.faces + len(shaft.vertices))], closed=True)
+
+
 def _angles(sides: int) -> Array:
     return np.arange(sides) * (2 * np.pi / sides)
 

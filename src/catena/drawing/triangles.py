@@ -51,12 +51,12 @@ class Triangles:
     def placed(self, places: Places) -> Placed:
         """Where they are; `places` has the samples in front, (samples, 1 + links, 3)."""
         points, matrices = [np.zeros((0, 3), np.float32)], [np.zeros((0, 3, 3), np.float32)]
-        for group, turn, shift in self.scene.placed(places):
-            scale = np.where(group.scale == 0, 1.0, group.scale)
-            stretch = np.swapaxes(turn * group.scale[:, None, :], -1, -2).reshape(-1, 3, 3).astype(np.float32)
+        for group, turn, shift, scale in self.scene.placed(places):
+            stretch = np.swapaxes(turn * scale[..., None, :], -1, -2).reshape(-1, 3, 3).astype(np.float32)
             at = group.surface.welded[0] @ stretch + shift.reshape(-1, 1, 3).astype(np.float32)
             points.append(at.reshape(-1, 3))
-            matrices.append((turn / scale[:, None, :]).reshape(-1, 3, 3).astype(np.float32))
+            over = np.where(scale == 0, 1.0, scale)
+            matrices.append((turn / over[..., None, :]).reshape(-1, 3, 3).astype(np.float32))
         return Placed(np.concatenate(points), np.concatenate(matrices))
 
     def looks(self, placed: Placed, triangle: Array) -> tuple[Array, Array]:

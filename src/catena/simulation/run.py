@@ -122,7 +122,8 @@ class Run:
 
         Args:
             path: the file to write.
-            options: `size`, `view`, `frames` and `center_of_mass` as `catena.render` has them; `rate`, pictures a
+            options: `size`, `view`, `frames` and `center_of_mass` as `catena.render` has them; `forces` likewise, one
+                for each state, (..., rows, 3), or "bearings", what joints carry as it moves; `rate`, pictures a
                 second, 25 unless given; `speed`, 2.0 for twice as fast.
         """
         from catena.drawing.pictures import film
