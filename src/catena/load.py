@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import gc
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -24,6 +26,8 @@ if TYPE_CHECKING:
 
 Source = Any  # str | bytes | os.PathLike[str] | mujoco.MjModel, which need not be installed
 Base = Literal["fixed", "floating"]
+
+LONG = 2**20  # bytes of a document
 
 
 def load(
@@ -118,9 +122,22 @@ def _load(
 def _load_urdf(document: Document, base: Base, roots: tuple[str, ...], mimic: str) -> Robot:
     from catena.model.readers.urdf import UrdfParts
 
-    parts = UrdfParts(document, roots)
-    options: dict[str, Any] = {"name": parts.name, "base": base, "warnings": parts.warnings, "mimic": mimic}
-    return Robot(assemble(parts.links, parts.joints, strict=False, **options))
+    with _collector_at_rest() if len(document.data) > LONG else nullcontext():
+        parts = UrdfParts(document, roots)
+        options: dict[str, Any] = {"name": parts.name, "base": base, "warnings": parts.warnings, "mimic": mimic}
+        return Robot(assemble(parts.links, parts.joints, strict=False, **options))
+
+
+@contextmanager
+def _collector_at_rest() -> Iterator[None]:
+    """Python's collector of cycles does nothing meanwhile: it would walk a million new objects, and find none."""
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()
 
 
 def _load_mjcf(

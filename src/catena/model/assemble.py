@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Literal
 
@@ -17,6 +17,7 @@ from catena.model.merge import Bodies, merged, steiner
 from catena.model.mimic import eliminated
 from catena.model.numbers import BASES, chosen
 from catena.model.parts import JointPart, LinkPart, Mimic, Parts
+from catena.model.shapes import NamedShapes, ShapesOfLinks
 from catena.model.singular import check_leaves
 from catena.model.topology import arrange, listed
 from catena.model.tree import Tree
@@ -30,8 +31,8 @@ UNDIRECTED = ("spherical", "free")
 
 
 def assemble(
-    link_parts: Iterable[LinkPart | tuple[Any, ...]],
-    joint_parts: Iterable[JointPart | tuple[Any, ...]],
+    link_parts: Iterable[LinkPart],
+    joint_parts: Iterable[JointPart],
     *,
     name: str = "robot",
     base: Literal["fixed", "floating"] = "fixed",
@@ -55,7 +56,9 @@ def assemble(
 
     Raises ModelError or a child of it for anything else wrong. Cost: O(n).
     """
-    links, joints, notes = Parts(LinkPart, link_parts), Parts(JointPart, joint_parts), list(warnings)
+    links = link_parts if isinstance(link_parts, Parts) else Parts(LinkPart, link_parts)
+    joints = joint_parts if isinstance(joint_parts, Parts) else Parts(JointPart, joint_parts)
+    notes = list(warnings)
     _check_types(joints)
     if chosen("base", base, BASES) == "floating":
         links, joints = _floating(links, joints)
@@ -87,13 +90,20 @@ def assemble(
         base_inertia=bodies.inertia[0],
         frames={names[i]: frame for i, frame in bodies.frames.items()},
         mimic=rules,
-        meshes={name: tuple(given) for name, given in zip(names, links.column("meshes"), strict=True) if given},
+        meshes=_meshes(names, links.column("meshes")),
         **_coordinates(moving),
     )
     if mimic == "eliminated":
         tree = eliminated(tree)
     notes.extend((*tree.warnings, *check_leaves(tree, strict)))
     return replace(tree, warnings=tuple(notes))
+
+
+def _meshes(names: Sequence[str], given: Sequence[Any]) -> Mapping[str, tuple[Any, ...]]:
+    """The shapes of the links that have any, by name."""
+    if isinstance(given, ShapesOfLinks):
+        return NamedShapes(names, given)
+    return {name: tuple(shapes) for name, shapes in zip(names, given, strict=True) if shapes}
 
 
 def checked_gravity(gravity: npt.ArrayLike) -> Array:
@@ -121,7 +131,7 @@ def _floating(links: Parts[LinkPart], joints: Parts[JointPart]) -> tuple[Parts[L
     root = links[arrange(links, joints).order[0]].name
     world = _unused(WORLD, set(links.column("name")))
     carrier = JointPart(_unused(ROOT_JOINT, set(joints.column("name"))), "free", world, root)
-    return Parts(LinkPart, [LinkPart(world), *links.rows]), Parts(JointPart, [carrier, *joints.rows])
+    return links.followed_by(LinkPart(world)), joints.followed_by(carrier)
 
 
 def _unused(name: str, taken: set[str]) -> str:
@@ -152,7 +162,7 @@ def _joint_rotations(joints: Parts[JointPart]) -> Array:
     frames[directed] = axis_frame(axis)
     double = [k for k, i in enumerate(directed) if types[i] == "universal" and joints[i].axis2 is not None]
     if double:
-        owners = joints.select(directed[k] for k in double)
+        owners = joints.select([directed[k] for k in double])
         second = unit(checks.joint_axes(owners, second=True))
         slanted = np.abs(np.sum(second * axis[double], axis=1)) > 1e-6
         if slanted.any():

@@ -30,9 +30,9 @@ def joint_fault(joint: JointPart, expected: str, found: object, advice: str) -> 
 
 def stacked(values: Sequence[Any], shape: tuple[int, ...], fault: Callable[[int], ModelError]) -> Array:
     """The values as one float array (len(values), *shape); `fault(i)` is raised for the first that does not fit."""
-    if not values:
+    if not len(values):
         return np.zeros((0, *shape))
-    array = _as_floats_by_identity(values) if len(values) > 1000 else _as_floats(values)
+    array = _as_floats(values)
     if array is not None and array.shape == (len(values), *shape) and np.isfinite(array).all():
         return array
     for i, value in enumerate(values):
@@ -47,17 +47,6 @@ def _as_floats(value: Any) -> Array | None:
         return np.array(value, dtype=float)
     except (TypeError, ValueError, OverflowError):
         return None
-
-
-def _as_floats_by_identity(values: Sequence[Any]) -> Array | None:
-    """The same as `_as_floats`, of a long list that has the same few objects again and again."""
-    ids = list(map(id, values))
-    distinct = dict(zip(ids, values, strict=True))
-    if len(distinct) > len(values) // 4:
-        return _as_floats(values)
-    array = _as_floats(list(distinct.values()))
-    place = dict(zip(distinct, range(len(distinct)), strict=True))
-    return None if array is None else array[list(map(place.__getitem__, ids))]
 
 
 def link_numbers(links: Parts[LinkPart], strict: bool, warnings: list[str]) -> tuple[Array, Array, Array]:
@@ -98,15 +87,20 @@ def _checked_inertia(links: Parts[LinkPart], mass: Array, inertia: Array, strict
         i = int(np.argmax(fatal))
         raise indefinite_inertia(links[i].name, moments[i])
     if indefinite.any():
-        names = [links[int(i)].name for i in np.flatnonzero(indefinite)]
+        names = _names(links, indefinite)
         warnings.append(f"inertia not positive semidefinite about the centre of mass: {listed(names)}")
     odd = ~indefinite & (moments[:, 0] + moments[:, 1] < moments[:, 2] * (1 - 1e-6) - 2 * rounding)
     if odd.any():
-        names = [links[int(i)].name for i in np.flatnonzero(odd)]
+        names = _names(links, odd)
         warnings.append(
             f"inertia that no real body has (one principal moment exceeds the sum of the others): {listed(names)}"
         )
     return inertia
+
+
+def _names(links: Parts[LinkPart], chosen: Array) -> list[str]:
+    names = links.column("name")
+    return [names[i] for i in np.flatnonzero(chosen).tolist()]
 
 
 def indefinite_inertia(name: str, moments: Array) -> ModelError:
@@ -158,10 +152,8 @@ def joint_axes(joints: Parts[JointPart], second: bool = False) -> Array:
 def per_coordinate(joints: Parts[JointPart], field: str, sizes: Sequence[int], unlimited: float) -> Array:
     """One number per coordinate of all joints from their scalars, sequences or None (`unlimited`); never NaN."""
     given = joints.column(field)
-    kinds = set(map(type, given))
-    if kinds <= {float, type(None)}:  # the usual case, quickly
-        known = given if type(None) not in kinds else [unlimited if value is None else value for value in given]
-        numbers = np.array(known, dtype=float)
+    if isinstance(given, np.ndarray) or set(map(type, given)) <= {float, type(None)}:  # the usual cases, quickly
+        numbers = np.array([unlimited if value is None else value for value in given] if None in given else given)
         if not np.isnan(numbers).any():
             return np.repeat(numbers, sizes)
     pieces = []

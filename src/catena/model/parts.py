@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from operator import itemgetter
 from typing import Any, Generic, NamedTuple, TypeVar
 
+import numpy as np
 import numpy.typing as npt
 
+from catena.model.shapes import ShapesOfLinks
+
 Limits = float | Sequence[float] | None
+Column = Any  # a sequence, or an array
 
 
 class Mimic(NamedTuple):
@@ -64,30 +67,58 @@ Part = TypeVar("Part", LinkPart, JointPart)
 
 
 class Parts(Generic[Part]):
-    """Many parts of one kind: single ones by number, or one field of all.
-
-    `rows` are parts, or plain tuples of the same fields: those of 100,000 links are made in half the time, and the
-    garbage collector has nothing to do with them.
-    """
+    """Many parts of one kind: single ones by number, or one field of all."""
 
     def __init__(self, kind: type[Part], rows: Iterable[tuple[Any, ...]]) -> None:
+        """`rows` are parts, or plain tuples of the same fields."""
         self.kind: type[Part] = kind
-        self.rows = list(rows)
+        rows = [kind(*row) for row in rows]
+        self._count = len(rows)
+        self._columns: list[Column] = [[row[i] for row in rows] for i in range(len(kind._fields))]
+
+    @classmethod
+    def of_columns(cls, kind: type[Part], **columns: Column) -> Parts[Part]:
+        """Parts by their fields: lists or arrays of one length; a field that is left out has its default in all."""
+        parts = cls(kind, ())
+        parts._count = len(next(iter(columns.values())))
+        defaults = kind._field_defaults
+        parts._columns = [columns[f] if f in columns else [defaults[f]] * parts._count for f in kind._fields]
+        return parts
 
     def __len__(self) -> int:
-        return len(self.rows)
+        return self._count
 
     def __getitem__(self, number: int) -> Part:
-        part: Part = self.kind(*self.rows[number])
+        part: Part = self.kind(*(column[number] for column in self._columns))
         return part
 
     def __iter__(self) -> Iterator[Part]:
-        return (self.kind(*row) for row in self.rows)
+        return map(self.__getitem__, range(len(self)))
 
-    def column(self, field: str) -> list[Any]:
+    def column(self, field: str) -> Column:
         """One field of all parts."""
-        return list(map(itemgetter(self.kind._fields.index(field)), self.rows))
+        return self._columns[self.kind._fields.index(field)]
 
-    def select(self, numbers: Iterable[int]) -> Parts[Part]:
+    def followed_by(self, part: Part) -> Parts[Part]:
+        """The parts and one more."""
+        both = zip(self.kind._fields, self._columns, part, strict=True)
+        return Parts.of_columns(self.kind, **{field: _followed(column, value) for field, column, value in both})
+
+    def select(self, numbers: Sequence[int]) -> Parts[Part]:
         """Some of the parts, by number."""
-        return Parts(self.kind, map(self.rows.__getitem__, numbers))
+        if numbers == list(range(len(self))):
+            return self
+        chosen = {f: _chosen(self.column(f), numbers) for f in self.kind._fields}
+        return Parts.of_columns(self.kind, **chosen)
+
+
+def _chosen(column: Column, numbers: Sequence[int]) -> Column:
+    return column[numbers] if isinstance(column, np.ndarray) else list(map(column.__getitem__, numbers))
+
+
+def _followed(column: Column, value: Any) -> Column:
+    if isinstance(column, ShapesOfLinks):
+        return column.followed_by_none()
+    if isinstance(column, np.ndarray) and value is not None:
+        return np.append(column, [value], axis=0)
+    return [*(column.tolist() if isinstance(column, np.ndarray) else column), value]

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 Vector = tuple[float, float, float]
 Color = tuple[float, float, float, float]
@@ -26,3 +29,40 @@ class Primitive:
     rotation: tuple[Vector, Vector, Vector] = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
     position: Vector = (0.0, 0.0, 0.0)
     color: Color | None = None
+
+
+class ShapesOfLinks(ABC):
+    """The shapes of many links, by number, made when somebody wants to see them."""
+
+    @abstractmethod
+    def __getitem__(self, link: int) -> tuple[Any, ...]: ...
+
+    @abstractmethod
+    def drawn(self) -> Iterator[int]:
+        """The links that have shapes, by number."""
+
+    @abstractmethod
+    def followed_by_none(self) -> ShapesOfLinks:
+        """The same and, at the end, a link without shapes."""
+
+
+class NamedShapes(Mapping[str, tuple[Any, ...]]):
+    """The shapes of many links, by name, made when somebody wants to see them."""
+
+    __slots__ = ("_numbers", "_shapes")
+
+    def __init__(self, names: Sequence[str], shapes: ShapesOfLinks) -> None:
+        self._shapes = shapes
+        self._numbers = {names[i]: i for i in shapes.drawn()}
+
+    def __getitem__(self, name: str) -> tuple[Any, ...]:
+        return self._shapes[self._numbers[name]]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._numbers)
+
+    def __len__(self) -> int:
+        return len(self._numbers)
+
+    def __repr__(self) -> str:
+        return repr(dict(self))

@@ -11,7 +11,7 @@ from tests.helpers import about_x, about_z, placements
 
 import catena
 from catena import CatenaError, LoadError, robots
-from catena.model.readers.urdf import rotation_from_rpy
+from catena.model.readers.urdf_places import rotation_from_rpy
 
 INERTIAL = '<inertial><mass value="1"/><inertia ixx="1" ixy="0" ixz="0" iyy="1" iyz="0" izz="1"/></inertial>'
 ENDS = '<parent link="a"/><child link="b"/>'

@@ -28,11 +28,12 @@ import numpy.typing as npt
 from catena.errors import LoadError, ModelError, UnsupportedError
 from catena.later import install
 from catena.model.parts import JointPart, LinkPart
+from catena.model.readers.columns import LARGEST
 from catena.model.readers.mjcf_actuators import actuators
 from catena.model.readers.mjcf_equality import equalities
 from catena.model.readers.mjcf_shapes import rotation_of, shapes_of
 from catena.model.readers.mjcf_source import Source, mjcf_source
-from catena.model.readers.xml import LARGEST, Document
+from catena.model.readers.xml import Document
 
 Array = npt.NDArray[np.float64]
 

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from catena.model.readers.columns import LARGEST
 from catena.model.readers.meshes import MeshReference
-from catena.model.readers.xml import LARGEST
 from catena.model.shapes import BOX, CAPSULE, CYLINDER, ELLIPSOID, Color, Primitive
 
 Array = npt.NDArray[np.float64]

@@ -8,14 +8,11 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import lru_cache
 from itertools import islice
-from math import isfinite
 from pathlib import Path
-from sys import float_info
 from xml.etree.ElementTree import Element, TreeBuilder
 from xml.parsers import expat
 
@@ -26,12 +23,6 @@ MAX_ELEMENTS = 4_000_000
 MAX_ELEMENTS_IN_PART = 100_000
 MAX_DEPTH = 100
 MAX_TAG_BYTES = 2**20
-LARGEST = 1e60  # of coordinates, masses, moments: products of a few of them stay finite
-FINITE = float_info.max
-
-Vector = tuple[float, float, float]
-
-_SHORT = 100  # of texts that are remembered
 _CHUNK = 2**13  # small, so that elements die young: in the cache, and before the garbage collector walks them
 _ENCODINGS = re.compile(r"utf-?8|utf-?16([bl]e)?|us-ascii|ascii|latin-?1|(iso-8859|windows-125|koi8)[-\w]{0,3}", re.I)
 
@@ -52,11 +43,14 @@ class Document:
 
 
 class FieldError(ValueError):
-    """An element that does not hold what it should; its reader knows which link or joint it belongs to."""
+    """An element that does not hold what it should; its reader knows which link or joint it belongs to.
 
-    def __init__(self, element: Element, message: str) -> None:
+    Where the element stands for several (layouts.py), `which` is the number of the one that is meant.
+    """
+
+    def __init__(self, element: Element, message: str, which: int = 0) -> None:
         super().__init__(f"<{shorten(element.tag)}> {message}")
-        self.element = element
+        self.element, self.which = element, which
 
 
 def children(element: Element, *once: str) -> dict[str, Element]:
@@ -77,84 +71,6 @@ def text(element: Element, name: str) -> str:
     if not value:
         raise FieldError(element, f"needs a non-empty attribute {name!r}")
     return value
-
-
-def number(element: Element, name: str, default: float | None = None, largest: float = FINITE) -> float:
-    """Attribute `name` as one finite number; `default` when it is absent, None meaning that it may not be."""
-    written = element.get(name)
-    if written is None:
-        if default is None:
-            raise FieldError(element, f"needs a number {name!r}")
-        return default
-    try:
-        value = float(written)
-    except ValueError:
-        raise unread(element, name, 1, largest) from None
-    if -largest <= value <= largest and written.isascii() and "_" not in written:
-        return value
-    raise unread(element, name, 1, largest)
-
-
-def numbers(element: Element, defaults: Mapping[str, float | None], largest: float = FINITE) -> Sequence[float]:
-    """Several attributes, each as `number` reads it. What was read before is remembered: a long chain repeats a lot."""
-    written = tuple(map(element.get, defaults))
-    if None not in written and len("".join(written)) < _SHORT:  # type: ignore[arg-type]
-        values = _several(written, largest)
-        if values is not None:
-            return values
-    return [number(element, name, default, largest) for name, default in defaults.items()]
-
-
-@lru_cache(maxsize=4096)
-def _several(written: tuple[str, ...], largest: float) -> tuple[float, ...] | None:
-    """Finite decimal numbers up to `largest`, or None."""
-    try:
-        values = tuple(map(float, written))
-    except ValueError:
-        return None
-    small = isfinite(sum(values)) and max(map(abs, values)) <= largest
-    return values if small and _is_plain("".join(written)) else None
-
-
-def vector(element: Element, name: str, default: Vector) -> Vector:
-    """Attribute `name` as three finite numbers up to LARGEST; `default` when it is absent."""
-    written = element.get(name)
-    if written is None:
-        return default
-    numbers = _three_numbers(written) if len(written) < _SHORT else _three_numbers.__wrapped__(written)
-    if numbers is None:
-        raise unread(element, name, 3, LARGEST)
-    return numbers
-
-
-def unread(element: Element, name: str, count: int, largest: float) -> FieldError:
-    """Why attribute `name` is not `count` finite decimal numbers, written the same in every locale, up to `largest`."""
-    written = element.get(name, "")
-    try:
-        numbers = list(map(float, written.split()))
-    except ValueError:
-        numbers = []
-    if len(numbers) == count and all(map(isfinite, numbers)) and _is_plain(written):
-        return FieldError(element, f"{name}={shorten(written)!r}: expected numbers no larger than {largest:g}")
-    expected = "one finite number" if count == 1 else f"{count} finite numbers"
-    hint = "; expand the file with xacro first" if "${" in written else ""
-    return FieldError(element, f"{name}={shorten(written)!r}: expected {expected}{hint}")
-
-
-def _is_plain(written: str) -> bool:
-    """Whether what Python reads as a number is one in other languages, too."""
-    return written.isascii() and "_" not in written
-
-
-@lru_cache(maxsize=1024)
-def _three_numbers(text: str) -> Vector | None:
-    """Three finite decimal numbers up to LARGEST, or None. Remembered: a long chain repeats a few vectors."""
-    try:
-        x, y, z = map(float, text.split())
-    except ValueError:
-        return None
-    small = -LARGEST <= x <= LARGEST and -LARGEST <= y <= LARGEST and -LARGEST <= z <= LARGEST
-    return (x, y, z) if small and _is_plain(text) else None
 
 
 def shorten(text: str, length: int = 60) -> str:
@@ -178,7 +94,7 @@ def open_document(source: str | bytes | os.PathLike[str], *, name: str | None = 
         raise LoadError(f"expected a path, XML text or bytes, not a {type(source).__name__}")
     if len(document.data) > MAX_BYTES:
         raise document.error(too_large(len(document.data), MAX_BYTES))
-    if not document.data.strip():
+    if not document.data or document.data.isspace():
         raise document.error("is empty; expected URDF or MJCF")
     return document
 

@@ -1,0 +1,89 @@
+"""Attributes of elements that stand for several (layouts.py), read all at once: words, numbers, vectors.
+
+What is read is a column: a list with one value for each of the several, or with three numbers for each.
+"""
+
+from __future__ import annotations
+
+from math import isfinite
+from sys import float_info
+from typing import Any
+from xml.etree.ElementTree import Element
+
+from catena.model.readers.xml import FieldError, shorten
+
+LARGEST = 1e60  # of coordinates, masses, moments: products of a few of them stay finite
+FINITE = float_info.max
+
+Vector = tuple[float, float, float]
+
+
+def written(element: Element | None, name: str) -> list[str] | None:
+    """Attribute `name` as it is written, or None where it is left out."""
+    column: Any = None if element is None else element.get(name)
+    return column  # type: ignore[no-any-return]
+
+
+def words(element: Element, name: str) -> list[str]:
+    """Attribute `name`, which must be there and not be empty."""
+    column = list(map(str.strip, written(element, name) or [""]))
+    if not all(column):
+        raise FieldError(element, f"needs a non-empty attribute {name!r}", column.index(""))
+    return column
+
+
+def numbers(
+    element: Element | None, name: str, several: int, default: float | None, largest: float = FINITE
+) -> list[float]:
+    """Attribute `name` as one finite number; `default` where it is left out, None meaning that it may not be."""
+    column = written(element, name)
+    if element is not None and column is not None:
+        return _read(element, name, column, 1, largest)
+    if element is not None and default is None:
+        raise FieldError(element, f"needs a number {name!r}")
+    return [default or 0.0] * several
+
+
+def vectors(element: Element | None, name: str, several: int, default: Vector) -> list[float]:
+    """Attribute `name` as three finite numbers up to LARGEST, one after the other; `default` where it is left out."""
+    column = written(element, name)
+    if element is None or column is None:
+        return [*default] * several
+    return _read(element, name, column, 3, LARGEST)
+
+
+def unread(element: Element, name: str, count: int, largest: float, which: int = 0) -> FieldError:
+    """Why attribute `name` is not `count` finite decimal numbers, written the same in every locale, up to `largest`."""
+    value = (written(element, name) or [])[which]
+    if _floats([value], count, FINITE) is not None:
+        return FieldError(element, f"{name}={shorten(value)!r}: expected numbers no larger than {largest:g}", which)
+    expected = "one finite number" if count == 1 else f"{count} finite numbers"
+    hint = "; expand the file with xacro first" if "${" in value else ""
+    return FieldError(element, f"{name}={shorten(value)!r}: expected {expected}{hint}", which)
+
+
+def _read(element: Element, name: str, column: list[str], count: int, largest: float) -> list[float]:
+    """`count` finite numbers up to `largest` from each value, one after the other."""
+    distinct = column[:1] if len(set(column)) == 1 else column  # as in many a long chain
+    found = _floats(distinct, count, largest)
+    if found is None:
+        which = next(i for i, value in enumerate(distinct) if _floats([value], count, largest) is None)
+        raise unread(element, name, count, largest, which)
+    return found * (len(column) // len(distinct))
+
+
+def _floats(values: list[str], count: int, largest: float) -> list[float] | None:
+    """The same, or None if a value has something else."""
+    text = " | ".join(values)
+    written = text.split()
+    between = written[count :: count + 1]
+    del written[count :: count + 1]
+    if len(written) != count * len(values) or between != ["|"] * (len(values) - 1):
+        return None
+    try:
+        found = list(map(float, written))
+    except ValueError:
+        return None
+    finite = isfinite(sum(found)) or all(map(isfinite, found))
+    is_plain = text.isascii() and "_" not in text  # a number in other languages, too
+    return found if finite and is_plain and max(map(abs, found)) <= largest else None
