@@ -13,7 +13,7 @@ demo: .venv/.demo
 	$(BIN)/catena demo
 
 test: .venv/.dev
-	$(BIN)/python -m pytest -n $(WORKERS)
+	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal
 
 check: .venv/.dev
 	$(BIN)/ruff check .

@@ -11,6 +11,11 @@ import pytest
 SEED = 20240229
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """What takes long comes first, so that no process is left with it at the end."""
+    items.sort(key=lambda item: item.get_closest_marker("slow") is None)
+
+
 @pytest.fixture
 def rng() -> np.random.Generator:
     """Randomness that is the same in every run."""

@@ -15,7 +15,7 @@ import pytest
 @pytest.mark.skipif(not hasattr(signal, "setitimer") or not hasattr(os, "fork"), reason="needs timers and forks")
 def test_everything_at_once_for_a_few_seconds():
     ended = subprocess.run(
-        [sys.executable, "-m", "tests.soak", "--minutes", "0.1"],
+        [sys.executable, "-m", "tests.soak", "--minutes", "0.1", "--small"],
         capture_output=True,
         text=True,
         timeout=900,

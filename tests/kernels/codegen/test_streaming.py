@@ -15,9 +15,8 @@ from catena.trace.graph import Graph
 SAMPLES = 71
 
 
-def mixed(width: int):
+def mixed(x, width: int):
     """Results of all sorts: computed, repeated, arguments as they are, numbers, whole stretches of zeros."""
-    x = leaves(Graph(), "x", 5)
     sorts = [x[0] * x[1], x[2], 0.0, x[0] + x[3], -1.5, x[0] * x[1], x[4] * x[4]]
     return [0.0 if i % 40 > 24 else sorts[(i * i + i // 7) % len(sorts)] for i in range(width)]
 
@@ -34,12 +33,12 @@ def placed(shape, dtype, odd: int):
 def test_the_same_whatever_the_width_and_the_start(monkeypatch, dtype):
     target, x = host(), np.random.default_rng(0).standard_normal((SAMPLES, 5)).astype(dtype)
     lanes = target.lanes(dtype)
-    for width in range(INLINE * lanes + 1, INLINE * lanes + 2 + lanes):
-        expected = kernel({"x": 5}, {"y": mixed(width)}, target, dtype)(x)
-        with monkeypatch.context() as forced:
-            forced.setattr(tiles, "STREAMED", 0)
-            forced.setattr(tiles, "WIDE", 0)
-            streaming = kernel({"x": 5}, {"y": mixed(width)}, target, dtype)
+    monkeypatch.setattr(tiles, "STREAMED", 0)
+    monkeypatch.setattr(tiles, "WIDE", 0)
+    for over in sorted({1, 2, lanes // 2, lanes - 1, lanes, lanes + 1}):
+        width = INLINE * lanes + over
+        expected = np.stack(np.broadcast_arrays(*mixed(x.T, width)), axis=-1).astype(dtype)
+        streaming = kernel({"x": 5}, {"y": mixed(leaves(Graph(), "x", 5), width)}, target, dtype)
         for odd in (0, 1, 16 // np.dtype(dtype).itemsize):
             memory, out = placed(expected.shape, dtype, odd)
             streaming(x, out=out)
@@ -50,7 +49,7 @@ def test_the_same_whatever_the_width_and_the_start(monkeypatch, dtype):
 @pytest.mark.skipif(not host().streams, reason="for x86 with AVX")
 def test_only_wide_rows_are_streamed():
     def text(width: int) -> str:
-        return unrolled_ir({"x": 5}, {"y": mixed(width)}, dtype=np.float64, target=host())
+        return unrolled_ir({"x": 5}, {"y": mixed(leaves(Graph(), "x", 5), width)}, dtype=np.float64, target=host())
 
     assert "!nontemporal" in text(2000)
     assert "!nontemporal" not in text(20)
