@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests import rollout_soak
 
 import catena
 from catena.simulation import simulate as module
@@ -44,6 +45,12 @@ def test_energy_over_a_million_variational_steps(arm: catena.Robot) -> None:
     tenth = len(error) // 10
     assert error.max() < 3e-3
     assert error[-tenth:].max() < 2 * error[:tenth].max()
+
+
+@pytest.mark.long
+def test_many_steps_on_one_and_two_threads_and_killed(capfd: pytest.CaptureFixture[str]) -> None:
+    assert rollout_soak.main(["--steps", "1e8"]) == 0
+    assert "killed with" in capfd.readouterr().out
 
 
 def wave(t: Any, q: Any, v: Any) -> Any:
