@@ -67,6 +67,28 @@ def test_feet_stick_below_the_cone_and_slide_above_it(dt: float) -> None:
     assert np.isclose(-run.v[-1, 3] / 2, expected, rtol=0.01 if dt < 2e-3 else 0.03)
 
 
+@pytest.mark.parametrize(("sink", "dt"), [(1e-3, 1e-2), (1e-4, 5e-3)])
+def test_boxes_that_land_aslant_slide_and_do_not_rock(sink: float, dt: float) -> None:
+    """From starts at which corners come and go, and at which feet turn round while others slide."""
+    angle, rng = np.arctan(1.1 * MU), np.random.default_rng(0)
+    robot, q = tilted(angle)
+    starts = robot.integrate(q, np.c_[rng.uniform(-0.02, 0.02, (32, 3)), np.zeros((32, 2)), rng.uniform(0, 1e-3, 32)])
+    ground = Ground({"box": CORNERS}, friction=MU, stiffness=MASS * G / sink, dissipation=3.0)
+    run = robot.rollout(starts, np.zeros((32, 6)), None, dt, steps=round(3 / dt), every=round(1 / dt), ground=ground)
+    expected = G * (np.sin(angle) - MU * np.cos(angle))
+    assert np.abs(run.v[:, -1, :3]).max() < 1e-3
+    speeds = np.linalg.norm(run.v[..., 3:], axis=-1)
+    assert np.allclose(speeds[:, 3] - speeds[:, 2], expected, rtol=0.01)
+
+
+def test_steps_that_are_too_long_for_the_ground_are_warned_of() -> None:
+    robot, q = tilted(0.0)
+    options: dict[str, Any] = {"steps": 1, "ground": Ground({"box": CORNERS}, stiffness=[1e2, MASS * G / 1e-5])}
+    with pytest.warns(catena.StepWarning, match=r"steps below 0.002 s"):
+        robot.rollout(np.stack([q, q]), np.zeros((2, 6)), None, 5e-3, **options)
+    robot.rollout(np.stack([q, q]), np.zeros((2, 6)), None, 1e-3, **options)
+
+
 def test_a_slope_is_like_gravity_that_is_tilted() -> None:
     angle = np.arctan(1.1 * MU)
     slope = float(np.tan(angle))

@@ -70,7 +70,8 @@ class GroundContact:
         for i, sphere in enumerate(self.spheres):
             k = of_link[sphere.link]
             touch = _Touch(X[k], V[k], inside(k.frame, sphere.centre), sphere.radius, self.height)
-            force, inertia, left = touch.forces(numbers, anchors[3 * i : 3 * i + 3], dt)
+            weight = -touch.normal.dot(links.gravity.linear)
+            force, inertia, left = touch.forces(numbers, anchors[3 * i : 3 * i + 3], dt, weight)
             found.setdefault(sphere.link, []).append((force, inertia))
             remembered += left
         return _Touching(found, remembered)
@@ -116,16 +117,19 @@ class _Touch:
         self.sliding = velocity + self.n * self.falling
 
     def forces(
-        self, numbers: Sequence[Scalar], anchor: Sequence[Scalar], dt: Scalar
+        self, numbers: Sequence[Scalar], anchor: Sequence[Scalar], dt: Scalar, weight: Scalar
     ) -> tuple[Force, ArticulatedInertia, list[Scalar]]:
-        """The wrench on the link, what it loses for each unit of acceleration, and what the next step has to know."""
+        """The wrench on the link, what it loses for each unit of acceleration, and what the next step has to know.
+
+        What is in the ground stays in touch if its weight, an acceleration, would bring it back within the step.
+        """
         k, c, mu = numbers
         pressed = k * maximum(self.depth, 0.0)
         slope = k * dt + c * pressed
         N = k * self.depth + slope * self.falling
-        touches = N > 0.0
+        touches = where(self.depth > 0.0, N + slope * dt * weight, N) > 0.0
         ahead, share, stretched = self._bristle(anchor, dt)
-        pull = mu * minimum(N, maximum(pressed + c * pressed * self.falling, 0.0)) * (1.0 / DEFLECTION)
+        pull = mu * maximum(minimum(N, pressed + c * pressed * self.falling), 0.0) * (1.0 / DEFLECTION)
         pull, N, slope = (where(touches, x, 0.0) for x in (pull, N, slope))
         force, b = self.n * N - ahead * (pull * share), pull * share * (2.0 * dt * dt)
         P = point_mass(b, self.c) + squared(dt * slope - b, self.c.cross(self.n), self.n)
@@ -136,6 +140,8 @@ class _Touch:
         """The bristle at the end of the step, in the link's axes, so far as it does not depend on accelerations.
 
         Then the share of it that pulls, and what the next step has to know: the bristle in the base's axes, the speed.
+        One that is let go by a fast motion holds on for one step, as it was before; only if that does not stop the
+        motion is it laid over.
         """
         (sx, sy, slid), (nx, ny, nz) = anchor, self.normal
         before = Vec3(sx, sy, 0 if is_zero(nx) and is_zero(ny) else -(nx * sx + ny * sy) / nz)
@@ -153,7 +159,7 @@ class _Touch:
         slides = sliding(now.dot(moved), full, length > 3.0 * DEFLECTION)
         share = slides(DEFLECTION / length, 1.0)
         gained = where(slid < 0.0, 0.0, minimum(maximum(speed - slid, -0.5 * speed), speed))
-        after = [slides(x * share, y) for x, y in zip(ahead, now, strict=True)]
+        after = [slides(x * share, y) for x, y in zip(ahead, grown, strict=True)]
         less = slides(2.0 * dt * gained / speed, 0.0)
         return self.R.T @ (ahead - moved * less), share, [*after[:2], speed]
 

@@ -41,7 +41,8 @@ class Ground:
 
     The normal force is that of Hunt and Crossley, stiffness · depth · (1 + dissipation · speed), and never pulls.
     Friction sticks: below its threshold a foot gives way by less than 0.01 mm. Steps take both at their end, and stay
-    stable however stiff the ground is.
+    stable however stiff the ground is. To follow contacts they should be no longer than √(mass / stiffness), 10 ms
+    where no stiffness is given; beyond twice that there is a StepWarning. Feet begin to slide within some 15 steps.
 
     Attributes:
         points: what touches: names of links and frames, whose origins do; or a mapping from such names to points of

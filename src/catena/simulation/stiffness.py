@@ -1,4 +1,4 @@
-"""Whether steps are too long for the stiffest spring or damper that explicit integrators have to follow."""
+"""Whether steps are too long: for the stiffest spring or damper that is taken explicitly, or for the ground."""
 
 from __future__ import annotations
 
@@ -20,11 +20,20 @@ Array = npt.NDArray[Any]
 LONGEST = {"semi_implicit": 2.0, "midpoint": 2.0, "rk4": 2.78}
 """How many radians of the fastest swing, or times of the fastest decay, fit in a step that is stable."""
 
+FOLLOWED = 2.0
+"""How many radians of a swing on the ground a step may take."""
+
 ITERATIONS = 12
 """Of the power method; each costs O(n)."""
 
 
 def warn_of_stiffness(question: str, rollout: Prepared) -> None:
+    """Warn of steps that are too long for what a rollout has to follow."""
+    _warn_of_springs(question, rollout)
+    _warn_of_ground(question, rollout)
+
+
+def _warn_of_springs(question: str, rollout: Prepared) -> None:
     """Warn if a step is longer than the fastest swing or decay allows, at the first state of a rollout."""
     longest = LONGEST.get(rollout.options.integrator)
     springs, dampers = _springs(rollout)
@@ -47,6 +56,23 @@ def warn_of_stiffness(question: str, rollout: Prepared) -> None:
             f"{question}: dt is {rollout.dt:g} s, too long for the stiffest {what}: steps of "
             f"{rollout.options.integrator!r} are stable below {longest / fastest:.2g} s; shorten them, or take it "
             "implicitly (integrator='linearly_implicit', catena.controllers.servo)",
+            StepWarning,
+        )
+
+
+def _warn_of_ground(question: str, rollout: Prepared) -> None:
+    """Warn if the whole robot on one point of the ground would swing by more than :data:`FOLLOWED` radians in a step.
+
+    Steps stay stable, but feet then come and go from one step to the next, and friction with them.
+    """
+    ground, mass = rollout.forces.values.get("ground"), rollout.robot.total_mass
+    if ground is None or not mass > 0:
+        return
+    fastest = np.sqrt(np.max(ground[..., 0], initial=0.0) / mass)
+    if fastest * rollout.dt > FOLLOWED:
+        warn(
+            f"{question}: dt is {rollout.dt:g} s, too long for ground this stiff: steps below {FOLLOWED / fastest:.2g} "
+            "s follow its contacts; shorten them, or give the ground less stiffness",
             StepWarning,
         )
 
