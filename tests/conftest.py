@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import os
 import sysconfig
 from pathlib import Path
 
-import numpy as np
 import pytest
+
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # threads of several processes that wait for each other take long
+
+import numpy as np  # reads the number of threads when it is imported
 
 SEED = 20240229
 

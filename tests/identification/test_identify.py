@@ -37,7 +37,7 @@ def measured(seed: int, samples: int = 250, noise: float = 0.1) -> Data:
 
 def test_intervals_hold_what_they_promise() -> None:
     inside = []
-    for seed in range(8):
+    for seed in range(20):
         found = catena.identify(arm(), *measured(seed))
         true = found.base.values(truth())
         inside.append((found.lower <= true) & (true <= found.upper))
