@@ -41,6 +41,58 @@ def test_steps_have_their_order(integrator: str, order: int, projected: bool, rn
     assert errors[0] / errors[1] == pytest.approx(2**order, rel=0.5 if order < 4 else 0.6)
 
 
+def hinged(**details: float) -> tuple[catena.System, np.ndarray]:
+    """A planar four-bar with a hinge at its end, of which three rows are redundant; and a closed configuration."""
+    builder = catena.Builder("bars")
+    for i, (parent, reach) in enumerate((("base", 0.0), ("link0", 1.0), ("link1", 2.0))):
+        builder.link(f"link{i}", mass=1.0 + i, com=(0.5, 0.1, 0), inertia=(0.1, 0.2, 0.3))
+        builder.revolute(f"joint{i}", parent, f"link{i}", "z", position=(reach, 0, 0), **details)
+    pin = catena.Hinge("world", "bars/link2", axis="z", position=(2.2, 0, 0), second_position=(1.5, 0, 0))
+    system = catena.System([builder.build()], constraints=[pin], gravity=(0, -9.81, 0))
+    return system, system.close([1.0, -0.8, -1.2])
+
+
+@pytest.mark.parametrize("integrator", ["semi_implicit", "midpoint", "rk4"])
+def test_compiled_steps_are_those_by_singular_values(integrator: str, rng: np.random.Generator) -> None:
+    """Steps of many links decide which constraints are redundant, compiled ones need not."""
+    system, q = hinged(damping=0.3, stiffness=5.0, rest=0.1)
+    assert system.redundancy(q)[:3] == (2, 5, 1)
+    v, tau = system.project_velocity(q, rng.standard_normal(3)), rng.standard_normal(3)
+    push, gains = {"bars/link1": rng.standard_normal(6)}, (100.0, 20.0)
+    for projected in (True, False):
+        how = {"integrator": integrator, "joint_losses": True, "projected": projected}
+        mine = system.step(q, v, tau, 1e-4, push, gains, **how)
+        theirs = system.step(q, v, tau, 1e-4, push, gains, **how, kernel="rolled")
+        assert relative(mine.q, theirs.q) < 1e-13
+        assert relative(mine.v, theirs.v) < 1e-10
+
+
+def test_friction_sticks_and_limits_hold_in_loops() -> None:
+    system, q = hinged(friction=50.0)
+    stuck = system.rollout(q, np.zeros(3), None, 1e-3, steps=200, joint_losses=True)
+    assert np.abs(stuck.q[-1] - q).max() < 1e-5
+    assert set(stuck.memory) == {"bristles", "gained"}
+    free = system.rollout(q, np.zeros(3), None, 1e-3, steps=200)
+    assert np.abs(free.q[-1] - q).max() > 0.01
+    system, q = hinged(lower=-2.0, upper=1.5)
+    held = system.rollout(q, np.zeros(3), None, 1e-3, steps=2000, joint_limits=True, joint_losses=True, every=10)
+    assert (held.q > -2.1).all()
+    assert held.constraint_drift().max() < 1e-10
+    with pytest.raises(catena.UnsupportedError, match="up to 60 links"):
+        system.step(q, np.zeros(3), np.zeros(3), 1e-3, integrator="linearly_implicit", kernel="rolled")
+
+
+def test_dask_and_given_arrays_serve_systems(bar: catena.System) -> None:
+    dask = pytest.importorskip("dask.array")
+    q, v = np.tile(bar.close([-1.0, 0.3, -1.2]), (4, 1)), np.zeros((4, 3))
+    run = bar.rollout(q, v, None, 1e-3, steps=5)
+    lazy = bar.rollout(dask.from_array(q, chunks=(2, 3)), v, None, 1e-3, steps=5)
+    assert np.array_equal(lazy.q.compute(), run.q)
+    out = np.empty((4, 6, 3)), np.empty((4, 6, 3))
+    assert bar.rollout(q, v, None, 1e-3, steps=5, out=out).q is out[0]
+    assert np.array_equal(out[0], run.q)
+
+
 def test_rollouts_are_steps_and_samples_do_not_touch(rng: np.random.Generator) -> None:
     system = around(2, ["Ball"])
     q, v, tau = (np.stack(x) for x in zip(*[state(system, rng) for _ in range(2)], strict=True))
@@ -130,7 +182,7 @@ def test_rigid_systems_are_refused(bar: catena.System) -> None:
 
 def test_what_cannot_be_served_is_said(bar: catena.System) -> None:
     q, v = bar.neutral(), np.zeros(3)
-    for integrator in ("adaptive", "variational", "linearly_implicit"):
+    for integrator in ("adaptive", "variational"):
         with pytest.raises(catena.UnsupportedError, match="integrator of a System"):
             catena.simulate(bar, q, v, duration=0.1, dt=1e-2, integrator=integrator)
     with pytest.raises(catena.UnsupportedError, match="innovations"):

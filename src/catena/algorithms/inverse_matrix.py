@@ -41,7 +41,7 @@ class Whitener:
         for k in links.base_to_tip():
             self.phi[k], self.H[k] = k.joint(q[k])
         _, self.D, self.G = riccati(links, q)
-        self.weight = [r for k in links for r in self.D[k].inv.reciprocals]
+        self.weight = [r for k in links.base_to_tip() for r in self.D[k].inv.reciprocals]
 
     def torques(self) -> list[Column]:
         """The columns of unit torques, one for each degree of freedom."""

@@ -217,6 +217,10 @@ class Resisted:
     def __getattr__(self, name: str) -> Any:
         return getattr(self._links, name)
 
+    def __iter__(self) -> Iterator[Any]:
+        """The links as they are."""
+        return self._links.base_to_tip()
+
     def base_to_tip(self) -> Iterator[Any]:
         """Every link after its parent."""
         return map(self._resisted, self._links.base_to_tip())

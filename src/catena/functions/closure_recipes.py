@@ -14,8 +14,8 @@ from typing import Any, cast
 import numpy as np
 import numpy.typing as npt
 
-from catena.algorithms.closed_chains import NOTHING
 from catena.algorithms.closures import Closed, Coupled
+from catena.algorithms.contact_system import NOTHING
 from catena.algorithms.forward_dynamics import FD3
 from catena.algorithms.innovations import FACTOR, INVERSE_ROOT, SOLVE
 from catena.functions.frame_recipes import Carried

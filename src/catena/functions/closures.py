@@ -18,10 +18,13 @@ import numpy as np
 import numpy.typing as npt
 
 from catena.algorithms import closed_chains
-from catena.algorithms.closed_chains import Closure
+from catena.algorithms.closed_steps import closed_step
 from catena.algorithms.closures import Closed, Coupled, Held
+from catena.algorithms.contact_system import Closure
 from catena.algorithms.forward_dynamics import FD3
 from catena.algorithms.innovations import FACTOR, INVERSE_ROOT, SOLVE
+from catena.algorithms.resistance import Resistance
+from catena.functions.closed_step_recipe import StepRecipe
 from catena.functions.closure_recipes import INDEPENDENT, ClosureRecipes, Pair, Terms
 from catena.functions.frames import place_of, transform_of
 from catena.functions.function import Function, by_recipe
@@ -83,6 +86,20 @@ class Closures:
             fast = self._function(name, inputs, self._fast_answer, algorithm, recipe)
             self._moved[more] = self._composed(name, inputs, partial(self._dynamics, fast, more))
         return self._moved[more]
+
+    def step(
+        self,
+        integrator: str,
+        joint_losses: bool,
+        springs: bool,
+        projected: bool,
+        gains: bool,
+        resistances: Sequence[Resistance] = (),
+    ) -> Function:
+        """One step in time; see :func:`catena.algorithms.closed_steps.closed_step`."""
+        recipe = StepRecipe(self, integrator, joint_losses, springs, gains, projected, bool(resistances))
+        chosen = self._digest, self.closures, joint_losses, springs, resistances, gains, projected
+        return closed_step(integrator, *chosen, recipe)
 
     def _traced(self, more: Sequence[str], links: Any, q: Any, v: Any, tau: Any, *others: Any) -> Any:
         given = dict(zip(more, others, strict=True))

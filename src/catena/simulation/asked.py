@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import numpy as np
 import numpy.typing as npt
 
+from catena.algorithms.resistance import Resistance
 from catena.algorithms.rollouts import torques
 from catena.arguments.arrays import Port, as_array
 from catena.arguments.wrenches import wrenches
 from catena.errors import ShapeError, UnsupportedError
+from catena.functions.function import Function
 from catena.functions.store import chosen_shape
+from catena.questions.closed_stepping import ClosedStepping, closed_stepping
 from catena.questions.stepping import stepping
 from catena.simulation.checked import kept_rows, positive, whole_steps
 from catena.simulation.forces import chosen_actuators, forces
@@ -23,6 +26,7 @@ from catena.simulation.wrenches import changing
 
 if TYPE_CHECKING:
     from catena.robot import Robot
+    from catena.system import System
 
 Array = npt.NDArray[Any]
 This = TypeVar("This", bound="Prepared")
@@ -43,6 +47,8 @@ class Options:
     actuators: Any = None
     pins: Any = None
     drag: Any = None
+    projected: Any = True
+    gains: Any = None
 
 
 @dataclass(frozen=True)
@@ -74,14 +80,7 @@ class Prepared:
         self.first = asked.first + whole_steps(asked.t0, self.dt)
         self.bound = None if asked.bound is None else positive("bound", asked.bound)
         self.forces = forces(robot, options, asked.control, asked.memory)
-        self.step = stepping(
-            robot,
-            options.integrator,
-            options.method,
-            options.joint_losses,
-            options.joint_springs,
-            self.forces.laws,
-        )
+        self.step = _stepping(robot, options, self.forces.laws)
         self.shape = chosen_shape(robot.tree, self.step, options.kernel)
         if self.shape == "rolled" and options.ground is not None:
             raise UnsupportedError(
@@ -159,7 +158,8 @@ class Prepared:
     @property
     def compiled(self) -> bool:
         """Whether all is machine code."""
-        return all(given.law is not None for given in self.laws)
+        by_recipe = self.shape == "rolled" and self.step.recipe is not None
+        return not by_recipe and all(given.law is not None for given in self.laws)
 
     @property
     def how(self) -> str:
@@ -210,3 +210,19 @@ class Prepared:
             raise ShapeError(
                 f"rollout: {given.what} must give {expected}, here {(*q.shape[:-1], *width)}, got {result.shape}"
             ) from None
+
+
+def _stepping(robot: Any, options: Options, laws: Sequence[Resistance]) -> Function:
+    """The function of one step, of a robot or of a closed system."""
+    if isinstance(robot, ClosedStepping):
+        return closed_stepping(
+            cast("System", robot),
+            options.integrator,
+            options.joint_losses,
+            options.joint_springs,
+            options.projected,
+            options.gains is not None,
+            laws,
+        )
+    how = options.integrator, options.method, options.joint_losses, options.joint_springs
+    return stepping(robot, *how, laws)

@@ -69,10 +69,9 @@ def fingerprint(rollout: Prepared, integrator: str, tolerance: float) -> str:
 
     Of functions that are called from Python nothing is known but that they are.
     """
-    asked, options = rollout.asked, rollout.options
+    asked = rollout.asked
     laws = [(law.what, law.law and law.law.name) for law in rollout.laws]
     words = [integrator, tolerance, rollout.dt, rollout.first, asked.every, rollout.bound, laws, rollout.step.name]
-    words += [getattr(options, "projected", None), getattr(options, "gains", None)]
     words += [rollout.steps] if integrator == "adaptive" else []  # its last steps depend on where it ends
     found = hashlib.blake2b(rollout.robot.tree.digest() + repr(words).encode(), digest_size=16)
     values = [asked.q, asked.v, rollout.parameters, rollout.f_ext, *rollout.forces.values.values()]

@@ -11,7 +11,6 @@ import numpy as np
 from catena.arguments.arrays import Port, is_chunked
 from catena.arguments.chunks import Call, any_chunked, over_chunks
 from catena.errors import ShapeError, UnsupportedError
-from catena.questions.closed_chains import ClosedChains
 from catena.simulation.asked import Asked, Options
 from catena.simulation.laws import Controller
 from catena.simulation.rolling import Rollout
@@ -134,10 +133,8 @@ def _put_together(asked: Asked, places: Mapping[str, Any], arrays: Any) -> Asked
     return replace(asked, **found)
 
 
-def refuse_watches(robot: Any, events: Any, stop: Any, integrator: str, checkpoint: Any) -> None:
+def refuse_watches(events: Any, stop: Any, integrator: str, checkpoint: Any) -> None:
     """UnsupportedError for what a simulation of Dask arrays cannot do."""
-    if isinstance(robot, ClosedChains):
-        raise UnsupportedError("simulate: Dask arrays are for robots, not for a catena.System")
     if events or stop is not None:
         raise UnsupportedError("simulate: events and stop are not for Dask arrays; look for them in run.q, later")
     if checkpoint is not None:

@@ -16,6 +16,7 @@ from catena.algorithms.resistance import JointLimits as _Springs
 from catena.arguments.arrays import Port, as_array
 from catena.arguments.words import truth
 from catena.errors import UnsupportedError
+from catena.functions.store import UNROLLED
 from catena.model.actuators import Actuators
 from catena.model.mimic import refuse_followers
 from catena.model.singular import check_invertible
@@ -86,8 +87,8 @@ class Forces:
 def forces(robot: Robot, options: Any, control: Any, memory: Any) -> Forces:
     """The forces that the options of a rollout ask for, and those of its controller that a step takes at its end.
 
-    Friction sticks in steps of one stage, of robots without loops; elsewhere it is an explicit force, as in
-    `robot.step`.
+    Friction sticks in steps of one stage, but for closed systems of many links; elsewhere it is an explicit force, as
+    in `robot.step`.
     """
     values: dict[str, Any] = {}
     stiff = [*_limits(robot, options, values), *_ground(robot, options, values), *_servo(options, control)]
@@ -98,12 +99,13 @@ def forces(robot: Robot, options: Any, control: Any, memory: Any) -> Forces:
             "integrator='semi_implicit' or 'linearly_implicit', which know where they lead; choose one of these"
         )
     closed: Any = robot
-    sticks = options.integrator in ONE_STAGE and not isinstance(closed, ClosedChains)
+    sticks = options.integrator in ONE_STAGE and not (isinstance(closed, ClosedChains) and robot.tree.n > UNROLLED)
     if truth("joint_losses", options.joint_losses) and sticks and robot.tree.friction.any():
         stiff.append(JointFriction())
         values.update(bristles=np.zeros(robot.nv), gained=np.zeros(robot.nv))
     found = Forces(tuple(stiff), values)
-    return Forces(found.laws, {**values, **_recalled(memory, found)})
+    gains = {} if options.gains is None else {"gains": options.gains}
+    return Forces(found.laws, {**values, **gains, **_recalled(memory, found)})
 
 
 def _limits(robot: Robot, options: Any, values: dict[str, Any]) -> list[Resistance]:

@@ -25,8 +25,7 @@ from catena.questions.stepping import INTEGRATOR_HINTS
 from catena.simulation.asked import Asked, Options
 from catena.simulation.checkpoints import Checkpoint, fingerprint
 from catena.simulation.chunked import chunked, refuse_watches, run_in_chunks
-from catena.simulation.closed_rollouts import INTEGRATORS as CLOSED_INTEGRATORS
-from catena.simulation.closed_rollouts import rollout_of, tell_open
+from catena.simulation.closed_rollouts import check_movable, tell_open
 from catena.simulation.divergence import tell
 from catena.simulation.drag import Drag
 from catena.simulation.events import STOP, Event, Watch, ends, happened, watched, watches
@@ -120,7 +119,7 @@ def simulate(
         bound: samples in which a joint is faster than this count as diverged.
         method: the formulation of forward dynamics.
         joint_losses: whether the model's damping and dry friction act. With integrators of one stage, "semi_implicit"
-            and "linearly_implicit", friction sticks; in a System it only opposes motion.
+            and "linearly_implicit", friction sticks; in a System of more than 60 links it only opposes motion.
         joint_springs: whether the model's springs act.
         projected: of a System, whether each step ends where its constraints are met; see `System.step`.
         gains: of a System, Baumgarte's, (2,) in 1/s² and 1/s.
@@ -155,14 +154,17 @@ def simulate(
         actuators,
         pins,
         drag,
+        projected,
+        gains,
     )
     asked = Asked(q, v, None, dt, steps, control, None, parameters, f_ext, every, bound, t0=t0, memory=memory)
+    _check(robot, options, integrator)
     if chunked(asked):
-        refuse_watches(robot, events, stop, integrator, checkpoint)
+        refuse_watches(events, stop, integrator, checkpoint)
         chunk, alone = partial(_simulated_chunk, integrator), cast("Robot", robot)
         found = run_in_chunks("simulate", chunk, alone, asked, options)
         return replace(found, integrator=integrator)
-    rollout = _rollout(robot, asked, options, integrator, projected, gains)
+    rollout = _rollout(robot, asked, options)
     if not own and not isinstance(robot, ClosedChains):
         warn_of_stiffness("simulate", rollout)
     file = None if checkpoint is None else Checkpoint(checkpoint, fingerprint(rollout, integrator, tolerance))
@@ -174,7 +176,7 @@ def simulate(
 
 def _simulated_chunk(integrator: str, robot: Robot, asked: Asked, options: Options) -> Run:
     """The run of one chunk of Dask arrays."""
-    return _simulated(Rollout(robot, asked, options), integrator)
+    return _simulated(_rollout(robot, asked, options), integrator)
 
 
 def _simulated(
@@ -199,21 +201,21 @@ def _simulated(
     return run.finished()
 
 
-def _rollout(
-    robot: Robot | System, asked: Asked, options: Options, integrator: str, projected: bool, gains: Any
-) -> Rollout:
-    """A rollout of what was given, with the steps that it can make."""
+def _check(robot: Any, options: Options, integrator: str) -> None:
+    """UnsupportedError for steps that a robot, or a closed system, does not have."""
     if isinstance(robot, ClosedChains):
-        one_of("integrator of a System", integrator, CLOSED_INTEGRATORS, INTEGRATOR_HINTS)
-        stiff = options.ground, options.pins, options.drag
-        if any(x is not None for x in stiff) or options.joint_limits or options.actuators or callable(asked.f_ext):
+        one_of("integrator of a System", integrator, INTEGRATORS, INTEGRATOR_HINTS)
+        if options.method != "innovations":
             raise UnsupportedError(
-                "simulate: ground, pins, drag, joint_limits, actuators and wrenches that change are for robots, not "
-                "for a catena.System"
+                f"simulate: the dynamics of a System are those of method='innovations', got {options.method!r}"
             )
-        return rollout_of(robot, asked, options, projected, gains)
-    if gains is not None:
+    elif options.gains is not None:
         raise UnsupportedError("simulate: gains are those of constraints, and a Robot has none; give a catena.System")
+
+
+def _rollout(robot: Any, asked: Asked, options: Options) -> Rollout:
+    if isinstance(robot, ClosedChains):
+        check_movable(cast("System", robot), asked.q)
     return Rollout(robot, asked, options)
 
 

@@ -24,6 +24,12 @@ TOLERANCE = {8: 1e-6, 4: 1e-2}
 """The largest difference that still counts as agreement, by bytes of the type, beside the largest result."""
 
 
+NUDGES = {8: (1e-14, -1e-14, 1e-13), 4: (1e-5, -1e-5, 1e-4)}
+"""Shares of themselves by which inputs may change: code is not judged by results that hang on these."""
+
+SLACK = 10.0
+"""How much more than such a change makes is no fault."""
+
 SMALL = 2.0**-10
 
 
@@ -54,6 +60,10 @@ def agrees(
         singles = [_joined(kernel, [x[i] for x in samples.values()], [*map(len, outputs.values())]) for i in (0, 1)]
         scale = TOLERANCE[dtype.itemsize] * np.abs(expected).max(initial=1.0, where=np.isfinite(expected))
         close = np.abs(batch - expected) <= scale
+        if not np.all(close | ~np.isfinite(expected)):  # some samples may hang on the last digits, whoever computes
+            for share in NUDGES[dtype.itemsize]:
+                nudged = _expected(outputs, {name: x * (1.0 + share) for name, x in samples.items()}, repeated)
+                close |= np.abs(batch - expected) <= SLACK * np.abs(nudged - expected).max(axis=-1, keepdims=True)
     return bool(np.all(close | ~np.isfinite(expected)) and np.array_equal(singles, batch[:2], equal_nan=True))
 
 
