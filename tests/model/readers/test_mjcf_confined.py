@@ -275,6 +275,13 @@ def test_plugins_of_a_replicate_do_not_crash_mujoco(inside: str, tmp_path: Path)
         catena.load(text)
 
 
+def test_a_plugin_without_a_name_does_not_crash_mujoco(tmp_path: Path) -> None:
+    text = model(f'{BODY}\n<flexcomp name="x" type="grid" count="3 3 1" mass="1" dim="2"><plugin/></flexcomp>')
+    assert loaded_apart(write(tmp_path / "m.xml", text), tmp_path).startswith("LoadError")
+    with pytest.raises(LoadError, match="line 2: <plugin> of a <flexcomp> names no plugin"):
+        catena.load(text)
+
+
 def test_deep_models_are_within_the_threads_stack() -> None:
     deep = "".join(f'<body name="b{i}"><joint name="j{i}"/>{GEOM}' for i in range(450)) + "</body>" * 450
     assert catena.load(model(deep)).nv == 450

@@ -297,9 +297,14 @@ class _Writer:
 
 
 def _check_plugin(element: Element, inside: list[str]) -> None:
-    """A plugin of a replicate, in none of its bodies: with another one beside it, MuJoCo's compiler crashes."""
-    if element.tag == "plugin" and next((tag for tag in reversed(inside) if tag != "frame"), "") == "replicate":
+    """Plugins that crash MuJoCo's compiler: without a name in a flexcomp, or two in a replicate outside its bodies."""
+    if element.tag != "plugin":
+        return
+    around = next((tag for tag in reversed(inside) if tag != "frame"), "")
+    if around == "replicate":
         raise Refused("of a <replicate> belongs to no body, and can crash MuJoCo; put it into the body that it is for")
+    if around == "flexcomp" and not (element.get("plugin") or element.get("instance")):
+        raise Refused("of a <flexcomp> names no plugin, and would crash MuJoCo; give it plugin= or instance=")
 
 
 def _about(element: Element, error: Exception) -> str:
