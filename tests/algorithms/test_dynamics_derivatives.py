@@ -10,16 +10,17 @@ from tests.exact_slopes import moved, run, slopes
 from tests.mechanisms import MOVING, relative, with_rotors
 
 import catena
-from catena.algorithms.joint_losses import with_joint_losses
+from catena.algorithms.joint_losses import with_acting
 from catena.functions.catalogue import FORWARD_DYNAMICS, INVERSE_DYNAMICS
 from catena.functions.function import Function
 
 
 def lossy(robot: catena.Robot, seed: int) -> catena.Robot:
-    """The robot with rotors, damping and friction."""
+    """The robot with rotors, damping, friction and springs."""
     rng = np.random.default_rng(seed)
-    damping, friction = rng.uniform(0.1, 1.0, (2, robot.nv))
-    return catena.Robot(replace(with_rotors(robot, seed).tree, damping=damping, friction=friction))
+    names = "damping", "friction", "stiffness", "rest"
+    numbers = dict(zip(names, rng.uniform(0.1, 1.0, (4, robot.nv)), strict=True))
+    return catena.Robot(replace(with_rotors(robot, seed).tree, **numbers))
 
 
 def parallel_axes() -> catena.Robot:
@@ -44,6 +45,9 @@ ROBOTS = {
 }
 
 
+ACTING = {"joint_losses": True, "joint_springs": True}
+
+
 def test_the_robots_have_all_joint_types() -> None:
     assert {joint.type for make in ROBOTS.values() for joint in make().joints} | {"continuous"} == set(MOVING)
 
@@ -66,15 +70,15 @@ def differences(robot: catena.Robot, function: Function, *arrays: np.ndarray) ->
 
 @pytest.mark.parametrize("name", ROBOTS)
 def test_fifty_digits(name: str) -> None:
-    """With wrenches, rotors and joint losses. Friction's slope is zero, so its jump at v = 0 is not met."""
+    """With wrenches, rotors, joint losses and springs. Friction's slope is zero, so its jump at v = 0 is not met."""
     robot = ROBOTS[name]()
     q, v, x, f_ext = state(robot)
     for function, answer in (
-        (with_joint_losses(FORWARD_DYNAMICS["innovations"]), robot.forward_dynamics_derivatives),
-        (with_joint_losses(INVERSE_DYNAMICS), robot.inverse_dynamics_derivatives),
+        (FORWARD_DYNAMICS["innovations"], robot.forward_dynamics_derivatives),
+        (INVERSE_DYNAMICS, robot.inverse_dynamics_derivatives),
     ):
-        expected = differences(robot, function, q, v, x, f_ext)
-        for found, exact in zip(answer(q, v, x, f_ext, joint_losses=True), expected, strict=True):
+        expected = differences(robot, with_acting(function, losses=True, springs=True), q, v, x, f_ext)
+        for found, exact in zip(answer(q, v, x, f_ext, **ACTING), expected, strict=True):
             assert relative(found, exact) < 1e-10
     at_zero = robot.inverse_dynamics_derivatives(q, v, 0 * x, f_ext)
     for found, expected in zip(robot.bias_derivatives(q, v, f_ext), at_zero[:2], strict=True):
@@ -88,7 +92,7 @@ def test_rolled_kernels_agree(name: str) -> None:
     q, (v, x) = robot.random_configuration(rng, batch), rng.standard_normal((2, *batch, robot.nv))
     f_ext = rng.standard_normal((*batch, robot.tree.n, 6))
     for ask in (robot.forward_dynamics_derivatives, robot.inverse_dynamics_derivatives):
-        straight, rolled = (ask(q, v, x, f_ext, joint_losses=True, kernel=k) for k in ("unrolled", "rolled"))
+        straight, rolled = (ask(q, v, x, f_ext, **ACTING, kernel=k) for k in ("unrolled", "rolled"))
         assert max(relative(a, b) for a, b in zip(rolled, straight, strict=True)) < 1e-12
 
 

@@ -52,8 +52,8 @@ def test_long_chains() -> None:
 
 
 def test_derivatives_by_parameters() -> None:
-    """Of inverse dynamics it is Y, of forward dynamics −M⁻¹ Y at the acceleration that results."""
-    robot = losing(catena.random_tree(4, 4, ["revolute", "prismatic"], 0.4))
+    """Of inverse dynamics it is Y, of forward dynamics −M⁻¹ Y at the acceleration that results; springs add to both."""
+    robot = losing(catena.random_tree(4, 4, ["revolute", "spherical"], 0.4)).with_joints(stiffness=0.7, rest=0.2)
     P, x = robot.parameters(), state(robot, 3)
     tau = x.pop("a")
     a = robot.forward_dynamics(x["q"], x["v"], tau, joint_losses=True)
@@ -64,6 +64,17 @@ def test_derivatives_by_parameters() -> None:
     ahead, back = (
         robot.forward_dynamics(x["q"], x["v"], tau, joint_losses=True, parameters=P.vector + sign * steps)
         for sign in (1, -1)
+    )
+    assert relative((ahead - back).T / (2 * h), slope) < 1e-6
+    other = catena.randomize(robot, 5, 0.2)
+    steps = h * np.eye(len(P.vector))[: slope.shape[-1] + 2 * robot.nv]
+    acting = {"joint_losses": True, "joint_springs": True}
+    ahead, back = (
+        robot.forward_dynamics(x["q"], x["v"], tau, **acting, parameters=other.vector + sign * steps)
+        for sign in (1, -1)
+    )
+    slope = robot.forward_dynamics_parameter_derivatives(
+        x["q"], x["v"], tau, joints=True, joint_springs=True, parameters=other
     )
     assert relative((ahead - back).T / (2 * h), slope) < 1e-6
 

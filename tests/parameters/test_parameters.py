@@ -112,6 +112,16 @@ def test_matrices_of_derivatives_take_parameters(kernel: str) -> None:
             other.bias_derivatives(q[1], v[1], f_ext[1]),
         ),
         (robot.linearize(q, v, u, dt=0.01, parameters=sets, kernel=kernel), other.linearize(q[1], v[1], u[1], dt=0.01)),
+        (robot.momentum_derivatives(q, v, parameters=sets, kernel=kernel), other.momentum_derivatives(q[1], v[1])),
+        (
+            robot.kinetic_energy_gradient(q, v, parameters=sets, kernel=kernel),
+            other.kinetic_energy_gradient(q[1], v[1]),
+        ),
+        (
+            [robot.forward_dynamics_wrench_derivative(q, parameters=sets, kernel=kernel)],
+            [other.forward_dynamics_wrench_derivative(q[1])],
+        ),
+        ([robot.momentum(q, v, parameters=sets, kernel=kernel)], [other.momentum(q[1], v[1])]),
     ]
     for found, expected in pairs:
         assert all(relative(x[1], y) < 1e-11 for x, y in zip(found, expected, strict=True))

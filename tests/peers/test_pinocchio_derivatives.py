@@ -40,9 +40,9 @@ def compared(file: Path, base: str) -> dict[str, float]:
     pin.computeABADerivatives(model, data, *theirs)
     Minv = np.triu(data.Minv) + np.triu(data.Minv, 1).T
     forward = [data.ddq_dq.copy(), data.ddq_dv.copy(), Minv]
-    found = run(INVERSE_DYNAMICS_DERIVATIVES[False], q=q, v=v, a=x)
+    found = run(INVERSE_DYNAMICS_DERIVATIVES[False, False], q=q, v=v, a=x)
     errors = {f"ID {i}": relative(a, peer.matrix(b)) for i, (a, b) in enumerate(zip(found, inverse, strict=True))}
-    found = run(FORWARD_DYNAMICS_DERIVATIVES[False], q=q, v=v, tau=x)
+    found = run(FORWARD_DYNAMICS_DERIVATIVES[False, False], q=q, v=v, tau=x)
     errors |= {f"FD {i}": relative(a, peer.matrix(b)) for i, (a, b) in enumerate(zip(found, forward, strict=True))}
     return errors | {"condition": float(np.linalg.cond(inverse[2]))}
 

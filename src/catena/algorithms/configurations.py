@@ -8,7 +8,7 @@ from __future__ import annotations
 from catena.functions.function import Function
 from catena.model.joints import JointType
 from catena.spatial import Axes, Dofs, Force, Motion
-from catena.spatial.exponential import exponential_slope
+from catena.spatial.exponential import exponential_slope, logarithm_slope
 from catena.sweeps import Field, Links
 
 
@@ -68,6 +68,14 @@ def difference(links: Links, q0: Field, q1: Field) -> Field:
     for k in links.base_to_tip():
         v[k] = k.joint_type.difference(q0[k], q1[k])
     return v
+
+
+def difference_slope(joint_type: type[JointType], v: Dofs, q1_rate: Dofs) -> Dofs:
+    """How `difference(q0, q1)`, which is v, changes for one joint when q1 changes at the rate q1_rate."""
+    if joint_type.flat:
+        return q1_rate
+    H = joint_type.axes(v, 0)  # the same at all configurations
+    return _speeds(H, logarithm_slope(H.T @ v, H.T @ q1_rate))
 
 
 def normalize(links: Links, q: Field) -> Field:

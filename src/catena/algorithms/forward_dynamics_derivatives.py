@@ -24,7 +24,7 @@ from catena.algorithms.composite_body import mass_matrix
 from catena.algorithms.forward_dynamics import FD3
 from catena.algorithms.innovations import FACTOR, SOLVE
 from catena.algorithms.inverse_dynamics_derivatives import Matrix, derivatives_at, torque_derivatives
-from catena.algorithms.joint_losses import losses_at, with_joint_losses
+from catena.algorithms.joint_losses import AT_JOINTS, AtJoints, with_acting
 from catena.algorithms.newton_euler import bias
 from catena.algorithms.reverse_gaussian_elimination import eliminate, eliminated
 from catena.functions.function import Function
@@ -35,22 +35,22 @@ from catena.sweeps import Field
 
 
 def forward_dynamics_derivatives(
-    links: Any, q: Field, v: Field, tau: Field, f_ext: Field | None = None, *, losses: bool = False
+    links: Any, q: Field, v: Field, tau: Field, f_ext: Field | None = None, *, acting: AtJoints
 ) -> tuple[Matrix, Matrix, Matrix]:
     """The derivatives of the accelerations by q (in the tangent space), by v and by tau, which is M⁻¹: nv rows each."""
-    return accelerations_and_derivatives(links, q, v, tau, f_ext, losses)[1]
+    return accelerations_and_derivatives(links, q, v, tau, f_ext, acting)[1]
 
 
 def accelerations_and_derivatives(
-    links: Any, q: Field, v: Field, tau: Field, f_ext: Field | None, losses: bool
+    links: Any, q: Field, v: Field, tau: Field, f_ext: Field | None, acting: AtJoints
 ) -> tuple[Field, tuple[Matrix, Matrix, Matrix]]:
     """The accelerations, and their derivatives by q, v and tau."""
     links = AlignedLinks(links, q)
     inertia = _Inverse(mass_matrix(links, q))
-    vdot = _spread(links, inertia.times(_driving(links, q, v, tau, f_ext, losses)))
+    vdot = _spread(links, inertia.times(_driving(links, q, v, tau, f_ext, acting)))
     state = accelerated(links, moving(links, q, v, None, f_ext), vdot)
     changes, own = _parted(links, state, changes_at(links, state))
-    dq, dv, _ = derivatives_at(links, state, changes, losses)
+    dq, dv, _ = derivatives_at(links, state, changes, acting)
     return vdot, (inertia.derivative(links, dq, own[0]), inertia.derivative(links, dv, own[1]), inertia.matrix())
 
 
@@ -73,10 +73,10 @@ def _without(w: Motion, components: Container[int]) -> Motion:
     return Motion.of([0 if i in components else x for i, x in enumerate(w.components)])
 
 
-def _driving(links: Any, q: Field, v: Field, tau: Field, f_ext: Field | None, losses: bool) -> list[Scalar]:
+def _driving(links: Any, q: Field, v: Field, tau: Field, f_ext: Field | None, acting: AtJoints) -> list[Scalar]:
     """The torques that are left to accelerate the joints."""
     used = bias(links, q, v, f_ext)
-    left = [tau[k] - used[k] - losses_at(k, v[k]) if losses else tau[k] - used[k] for k in links.base_to_tip()]
+    left = [tau[k] - used[k] - acting.taken(k, q[k], v[k]) for k in links.base_to_tip()]
     return [x for dofs in left for x in dofs]
 
 
@@ -133,17 +133,17 @@ class _Inverse:
         return [[columns[max(i, k)][min(i, k)] for k in range(n)] for i in range(n)]
 
 
-def _forward_dynamics_derivatives(losses: bool) -> Function:
-    forward = with_joint_losses(FD3) if losses else FD3
+def _forward_dynamics_derivatives(acting: AtJoints) -> Function:
+    forward = with_acting(FD3, *acting)
 
     def rolled(ask: Ask, q: Any, v: Any, tau: Any, *f_ext: Any) -> tuple[Any, Any, Any]:
         a, factors = ask(forward, q, v, tau, *f_ext), ask(FACTOR, q)
-        dq, dv = (products(ask, SOLVE, -x, q, *factors) for x in torque_derivatives(ask, losses, *f_ext, q=q, v=v, a=a))
+        dq, dv = (products(ask, SOLVE, -x, q, *factors) for x in torque_derivatives(ask, acting, *f_ext, q=q, v=v, a=a))
         return dq, dv, columns(ask, SOLVE, ask.tree.nv, q, *factors)
 
     return Function(
-        "forward_dynamics_derivatives" + ("/joint_losses" if losses else ""),
-        partial(forward_dynamics_derivatives, losses=losses),
+        f"forward_dynamics_derivatives{acting.suffix}",
+        partial(forward_dynamics_derivatives, acting=acting),
         {"q": "q", "v": "v", "tau": "v", "f_ext": "force"},
         {"dq": "dense:nv,nv", "dv": "dense:nv,nv", "dtau": "dense:nv,nv"},
         optional=("f_ext",),
@@ -152,5 +152,5 @@ def _forward_dynamics_derivatives(losses: bool) -> Function:
     )
 
 
-FORWARD_DYNAMICS_DERIVATIVES = {losses: _forward_dynamics_derivatives(losses) for losses in (False, True)}
-"""Without and with joint losses."""
+FORWARD_DYNAMICS_DERIVATIVES = {acting: _forward_dynamics_derivatives(acting) for acting in AT_JOINTS}
+"""By what acts at joints."""

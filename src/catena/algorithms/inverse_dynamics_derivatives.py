@@ -25,6 +25,7 @@ from typing import Any
 from catena.algorithms.aligned import AlignedLinks
 from catena.algorithms.changes import Change, State, changes_at, changes_by, doubled_turning, moved_axes, moving, unit
 from catena.algorithms.composite_body import MASS_MATRIX
+from catena.algorithms.joint_losses import AT_JOINTS, AtJoints, springs_slope
 from catena.functions.function import Function
 from catena.functions.recipes import Ask, slopes_along
 from catena.scalars import Scalar
@@ -35,26 +36,26 @@ Matrix = list[list[Scalar]]
 
 
 def inverse_dynamics_derivatives(
-    links: Any, q: Field, v: Field, vdot: Field, f_ext: Field | None = None, *, losses: bool = False
+    links: Any, q: Field, v: Field, vdot: Field, f_ext: Field | None = None, *, acting: AtJoints
 ) -> tuple[Matrix, Matrix, Matrix]:
     """The derivatives of the torques by q (in the tangent space), by v and by vdot, which is M: nv rows each."""
     links = AlignedLinks(links, q)
     state = moving(links, q, v, vdot, f_ext)
-    return derivatives_at(links, state, changes_at(links, state), losses)
+    return derivatives_at(links, state, changes_at(links, state), acting)
 
 
 def bias_derivatives(links: Any, q: Field, v: Field, f_ext: Field | None = None) -> tuple[Matrix, Matrix]:
     """The derivatives of the bias torques by q (in the tangent space) and by v."""
     links = AlignedLinks(links, q)
     state = moving(links, q, v, None, f_ext)
-    dq, dv, _ = derivatives_at(links, state, changes_at(links, state))
+    dq, dv, _ = derivatives_at(links, state, changes_at(links, state), AtJoints())
     return dq, dv
 
 
-def derivatives_at(links: Any, state: State, changes: Field, losses: bool = False) -> tuple[Matrix, Matrix, Matrix]:
+def derivatives_at(links: Any, state: State, changes: Field, acting: AtJoints) -> tuple[Matrix, Matrix, Matrix]:
     """The derivatives of the torques at a state by q, v and v̇, from what each number of a joint changes beyond it.
 
-    With `losses`, damping adds to the second.
+    Springs add to the first, damping to the second.
     """
     phi, H, (M, B2, f) = state.phi, state.H, links.fields("M B2 f")
     for k in links.base_to_tip():
@@ -64,8 +65,9 @@ def derivatives_at(links: Any, state: State, changes: Field, losses: bool = Fals
         for j, (h, (by_q, by_v)) in enumerate(zip(H[k].columns, changes[k], strict=True)):
             column, MH, BH = k.v_start + j, M[k] @ h, B2[k].transpose_times(h)
             Fq, Fv = by_q.force(M[k], B2[k]), by_v.force(M[k], B2[k])
-            _put(dq, k, column, H[k] @ Fq + moved_axes(k, state.q[k], j) @ f[k])
-            _put(dv, k, column, H[k] @ Fv + _own_slope(k, state, unit(k, j), losses))
+            held, lost = _own_slopes(k, state, unit(k, j), unit(k, j), acting)
+            _put(dq, k, column, H[k] @ Fq + moved_axes(k, state.q[k], j) @ f[k] + held)
+            _put(dv, k, column, H[k] @ Fv + lost)
             _put(da, k, column, H[k] @ MH + k.armature * unit(k, j))
             Fq, i = Fq + h.cross(f[k]), k
             while i.parent is not links.base:
@@ -84,7 +86,7 @@ def derivatives_at(links: Any, state: State, changes: Field, losses: bool = Fals
 
 
 def torque_slopes(
-    links: Links, q: Field, v: Field, vdot: Field, dq: Field, dv: Field, f_ext: Field | None = None, *, losses: bool
+    links: Links, q: Field, v: Field, vdot: Field, dq: Field, dv: Field, f_ext: Field | None = None, *, acting: AtJoints
 ) -> Field:
     """How the torques change when q (in the tangent space) changes at the rate dq and v at the rate dv: two sweeps."""
     w, turn, f, F, tau = links.fields("w turn f F tau")
@@ -99,16 +101,18 @@ def torque_slopes(
         f[k] = state.f[k]
     for k in links.tip_to_base():
         moved = Axes(k.joint_type.axis_rates(q[k], dq[k]))
-        tau[k] = state.H[k] @ F[k] + moved @ f[k] + _own_slope(k, state, dv[k], losses)
+        held, lost = _own_slopes(k, state, dq[k], dv[k], acting)
+        tau[k] = state.H[k] @ F[k] + moved @ f[k] + held + lost
         F[k.parent] += state.phi[k] @ (F[k] + (state.H[k].T @ dq[k]).cross(f[k]))
         f[k.parent] += state.phi[k] @ f[k]
     return tau
 
 
-def _own_slope(k: Any, state: State, dv: Dofs, losses: bool) -> Dofs:
-    """What speeds that change at the rate dv add to the torques of joint k by rotors and, with `losses`, damping."""
-    slope: Dofs = k.rotor_bias_slope(state.H[k], state.v[k], dv)
-    return slope + k.damping * dv if losses else slope
+def _own_slopes(k: Any, state: State, dq: Dofs, dv: Dofs, acting: AtJoints) -> tuple[Dofs, Dofs]:
+    """What q and v that change at these rates add to the torques of joint k by what acts there, and by rotors."""
+    held = springs_slope(k, state.q[k], dq) if acting.springs else Dofs([0] * k.joint_type.nv)
+    lost: Dofs = k.rotor_bias_slope(state.H[k], state.v[k], dv)
+    return held, lost + k.damping * dv if acting.losses else lost
 
 
 def _put(matrix: Matrix, k: Any, column: int, values: Sequence[Scalar]) -> None:
@@ -123,34 +127,34 @@ def _put_across(matrix: Matrix, k: Any, row: int, values: Sequence[Scalar]) -> N
         matrix[row][column] = x
 
 
-def torque_derivatives(ask: Ask, losses: bool, *f_ext: Any, **state: Any) -> tuple[Any, Any]:
+def torque_derivatives(ask: Ask, acting: AtJoints, *f_ext: Any, **state: Any) -> tuple[Any, Any]:
     """The derivatives of the torques by q and by v, for long chains: a product of :func:`torque_slopes` a column."""
     state |= dict(zip(("f_ext",), f_ext, strict=False))
-    function, nv = TORQUE_SLOPES[losses], ask.tree.nv
+    function, nv = TORQUE_SLOPES[acting], ask.tree.nv
     return slopes_along(ask, function, nv, "dq", **state), slopes_along(ask, function, nv, "dv", **state)
 
 
-def _torque_slopes(losses: bool) -> Function:
+def _torque_slopes(acting: AtJoints) -> Function:
     return Function(
-        "torque_slopes/joint_losses" if losses else "torque_slopes",
-        partial(torque_slopes, losses=losses),
+        f"torque_slopes{acting.suffix}",
+        partial(torque_slopes, acting=acting),
         {"q": "q", "v": "v", "a": "v", "dq": "v", "dv": "v", "f_ext": "force"},
         {"tau": "v"},
         optional=("f_ext",),
     )
 
 
-TORQUE_SLOPES = {losses: _torque_slopes(losses) for losses in (False, True)}
-"""Products with the derivatives of inverse dynamics: without and with joint losses."""
+TORQUE_SLOPES = {acting: _torque_slopes(acting) for acting in AT_JOINTS}
+"""Products with the derivatives of inverse dynamics, by what acts at joints."""
 
 
-def _inverse_dynamics_derivatives(losses: bool) -> Function:
+def _inverse_dynamics_derivatives(acting: AtJoints) -> Function:
     def rolled(ask: Ask, q: Any, v: Any, a: Any, *f_ext: Any) -> tuple[Any, ...]:
-        return *torque_derivatives(ask, losses, *f_ext, q=q, v=v, a=a), ask(MASS_MATRIX, q)
+        return *torque_derivatives(ask, acting, *f_ext, q=q, v=v, a=a), ask(MASS_MATRIX, q)
 
     return Function(
-        "inverse_dynamics_derivatives" + ("/joint_losses" if losses else ""),
-        partial(inverse_dynamics_derivatives, losses=losses),
+        f"inverse_dynamics_derivatives{acting.suffix}",
+        partial(inverse_dynamics_derivatives, acting=acting),
         {"q": "q", "v": "v", "a": "v", "f_ext": "force"},
         {"dq": "dense:nv,nv", "dv": "dense:nv,nv", "da": "dense:nv,nv"},
         optional=("f_ext",),
@@ -159,8 +163,8 @@ def _inverse_dynamics_derivatives(losses: bool) -> Function:
     )
 
 
-INVERSE_DYNAMICS_DERIVATIVES = {losses: _inverse_dynamics_derivatives(losses) for losses in (False, True)}
-"""Without and with joint losses."""
+INVERSE_DYNAMICS_DERIVATIVES = {acting: _inverse_dynamics_derivatives(acting) for acting in AT_JOINTS}
+"""By what acts at joints."""
 
 BIAS_DERIVATIVES = Function(
     "bias_derivatives",
@@ -168,6 +172,6 @@ BIAS_DERIVATIVES = Function(
     {"q": "q", "v": "v", "f_ext": "force"},
     {"dq": "dense:nv,nv", "dv": "dense:nv,nv"},
     optional=("f_ext",),
-    recipe=lambda ask, q, v, *f_ext: torque_derivatives(ask, False, *f_ext, q=q, v=v),
+    recipe=lambda ask, q, v, *f_ext: torque_derivatives(ask, AtJoints(), *f_ext, q=q, v=v),
     steepness=1,
 )

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
+from itertools import product
+from typing import Any, NamedTuple
 
+from catena.algorithms.configurations import difference_slope
 from catena.errors import UnsupportedError
 from catena.functions.function import Function, by_recipe
 from catena.functions.recipes import Ask
@@ -22,8 +24,14 @@ def losses_at(k: Any, v: Dofs) -> Dofs:
 
 def stretch_at(k: Any, q: Dofs) -> Dofs:
     """How far the springs of the joint of link k are from where they are slack, as a displacement from there."""
-    stretch: Dofs = k.joint_type.difference(Dofs(k.joint_type.neutral().tolist()), q) - k.rest
+    stretch: Dofs = _from_zero(k, q) - k.rest
     return stretch
+
+
+def _from_zero(k: Any, q: Dofs) -> Dofs:
+    """The displacement of the joint of link k from zero."""
+    way: Dofs = k.joint_type.difference(Dofs(k.joint_type.neutral().tolist()), q)
+    return way
 
 
 def slack(k: Any) -> bool:
@@ -34,6 +42,36 @@ def slack(k: Any) -> bool:
 def springs_at(k: Any, q: Dofs) -> Dofs:
     """The torques that springs of the joint of link k take at the configuration q: stiffness (q − rest)."""
     return Dofs([0] * k.joint_type.nv) if slack(k) else k.stiffness * stretch_at(k, q)
+
+
+def springs_slope(k: Any, q: Dofs, dq: Dofs) -> Dofs:
+    """How the torques of :func:`springs_at` change when q, in the tangent space, changes at the rate dq."""
+    if slack(k):
+        return Dofs([0] * k.joint_type.nv)
+    slope: Dofs = k.stiffness * difference_slope(k.joint_type, _from_zero(k, q), dq)
+    return slope
+
+
+class AtJoints(NamedTuple):
+    """What acts at joints beside the torques: losses, springs, both or neither."""
+
+    losses: bool = False
+    springs: bool = False
+
+    @property
+    def suffix(self) -> str:
+        """What the names of functions end with."""
+        return ("/joint_losses" if self.losses else "") + ("/joint_springs" if self.springs else "")
+
+    def taken(self, k: Any, q: Dofs, v: Dofs) -> Dofs:
+        """The torques that they take at the joint of link k."""
+        taken = Dofs([0] * k.joint_type.nv)
+        taken = taken + losses_at(k, v) if self.losses else taken
+        return taken + springs_at(k, q) if self.springs else taken
+
+
+AT_JOINTS = [AtJoints(*chosen) for chosen in product((False, True), repeat=2)]
+"""All that there are."""
 
 
 def joint_losses(links: Links, v: Field) -> Field:

@@ -16,7 +16,7 @@ import numpy as np
 
 from catena.algorithms.forward_dynamics import FD3
 from catena.algorithms.innovations import FACTOR, SOLVE
-from catena.algorithms.joint_losses import with_joint_losses
+from catena.algorithms.joint_losses import AT_JOINTS, AtJoints, stretch_at, with_acting, with_joint_losses
 from catena.algorithms.newton_euler import inverse_dynamics
 from catena.algorithms.parameters import with_parameters
 from catena.functions.function import Function, by_recipe, kind
@@ -75,10 +75,27 @@ def regressor_with_joints(links: Any, q: Field, v: Field, vdot: Field) -> Rows:
     return [inertial + others for inertial, others in zip(Y, joints, strict=True)]
 
 
-def accelerations_by_parameters(ask: Ask, forward: Function, Y: Function, *state: Any) -> Any:
-    """The derivatives of accelerations by parameters, −M⁻¹ Y: M v̇ + … = τ holds whatever the parameters are."""
+def spring_slopes(links: Any, q: Field) -> tuple[Field, Field]:
+    """How the torques that springs take change with their stiffness and, but for the sign, with their rest: O(n)."""
+    stretch, stiffness = links.fields("stretch stiffness")
+    for k in links.base_to_tip():
+        stretch[k], stiffness[k] = stretch_at(k, q[k]), k.stiffness
+    return stretch, stiffness
+
+
+def accelerations_by_parameters(ask: Ask, acting: AtJoints, *state: Any) -> Any:
+    """The derivatives of accelerations by parameters, −M⁻¹ Y: M v̇ + … = τ holds whatever the parameters are.
+
+    Y is the regressor, with columns for joints if there are losses, and for stiffness and rest if there are springs.
+    """
     q, v, *_ = state
-    columns = np.swapaxes(ask(Y, q, v, ask(forward, *state)), -1, -2)
+    a = ask(with_acting(FD3, *acting), *state)
+    Y = ask(REGRESSOR_WITH_JOINTS if acting.losses else REGRESSOR, q, v, a)
+    if acting.springs:
+        one, (stretch, stiffness) = np.eye(a.shape[-1], dtype=a.dtype), ask(SPRING_SLOPES, q)
+        more = (np.broadcast_to(one * x[..., None, :], (*a.shape, len(one))) for x in (stretch, -stiffness))
+        Y = np.concatenate([Y, *more], axis=-1)
+    columns = np.swapaxes(Y, -1, -2)
     factored = [np.expand_dims(x, -1 - rank) for x, rank in zip((q, *ask(FACTOR, q)), (1, 2, 2), strict=True)]
     return -np.swapaxes(ask(SOLVE, *factored, columns), -1, -2)
 
@@ -86,7 +103,6 @@ def accelerations_by_parameters(ask: Ask, forward: Function, Y: Function, *state
 _STATE = {"q": "q", "v": "v", "a": "v"}
 _INVERSE_DYNAMICS = Function("inverse_dynamics/plain", inverse_dynamics, _STATE, {"tau": "v"})
 _PLAIN, _LOSING = (with_parameters(f) for f in (_INVERSE_DYNAMICS, with_joint_losses(_INVERSE_DYNAMICS)))
-_LOSING_FD = with_joint_losses(FD3)
 _PIECE = 2**24  # so many numbers of unit vectors at a time
 
 
@@ -120,19 +136,20 @@ REGRESSOR_WITH_JOINTS = Function(
     regroup=False,
     recipe=_by_columns(_LOSING, True),
 )
-ACCELERATIONS_BY_PARAMETERS = Function(
-    "forward_dynamics_parameter_derivatives",
-    by_recipe,
-    FD3.inputs,
-    {"derivatives": "dense:nv,10n"},
-    optional=FD3.optional,
-    recipe=lambda ask, *state: accelerations_by_parameters(ask, FD3, REGRESSOR, *state),
-)
-ACCELERATIONS_BY_ALL_PARAMETERS = Function(
-    "forward_dynamics_parameter_derivatives/joints",
-    by_recipe,
-    FD3.inputs,
-    {"derivatives": "dense:nv,10n+3nv"},
-    optional=FD3.optional,
-    recipe=lambda ask, *state: accelerations_by_parameters(ask, _LOSING_FD, REGRESSOR_WITH_JOINTS, *state),
-)
+SPRING_SLOPES = Function("spring_slopes", spring_slopes, {"q": "q"}, {"stretch": "v", "stiffness": "v"})
+
+
+def _accelerations_by_parameters(acting: AtJoints) -> Function:
+    size = "10n" + ("+3nv" if acting.losses else "") + ("+2nv" if acting.springs else "")
+    return Function(
+        f"forward_dynamics_parameter_derivatives{acting.suffix}",
+        by_recipe,
+        FD3.inputs,
+        {"derivatives": f"dense:nv,{size}"},
+        optional=FD3.optional,
+        recipe=lambda ask, *state: accelerations_by_parameters(ask, acting, *state),
+    )
+
+
+ACCELERATIONS_BY_PARAMETERS = {acting: _accelerations_by_parameters(acting) for acting in AT_JOINTS}
+"""By what acts at joints, whose parameters have columns as well."""

@@ -22,7 +22,7 @@ from catena.algorithms.forward_dynamics import FD2, FD3
 from catena.algorithms.forward_dynamics_derivatives import FORWARD_DYNAMICS_DERIVATIVES
 from catena.algorithms.inverse_dynamics_derivatives import INVERSE_DYNAMICS_DERIVATIVES
 from catena.algorithms.inverse_matrix import INVERSE_MASS_MATRIX as USUAL_INVERSE
-from catena.algorithms.joint_losses import with_acting
+from catena.algorithms.joint_losses import AT_JOINTS, AtJoints, with_acting
 from catena.algorithms.kinematics import LINK_ACCELERATIONS, PLACEMENTS
 from catena.algorithms.operational_space import MOBILITY
 from catena.algorithms.wrench_derivatives import (
@@ -125,14 +125,13 @@ def _inverse(ask: Ask, q: Array) -> Array:
 
 
 INVERSE_MASS_MATRIX = _composed(USUAL_INVERSE, _inverse)
-_ACTING = [(losses, springs) for losses in (False, True) for springs in (False, True)]
 
 
-def _derivatives(ask: Ask, *state: Array, losses: bool) -> tuple[Array, Array, Array]:
+def _derivatives(ask: Ask, *state: Array, acting: AtJoints) -> tuple[Array, Array, Array]:
     """−M⁻¹ times the derivatives of inverse dynamics at the accelerations found."""
     q, v, tau, *f_ext = state
-    a = ask(with_acting(FORWARD_DYNAMICS, losses, springs=False), q, v, tau, *f_ext)
-    dq, dv, _ = ask(INVERSE_DYNAMICS_DERIVATIVES[losses], q, v, a, *f_ext)
+    a = ask(with_acting(FORWARD_DYNAMICS, *acting), q, v, tau, *f_ext)
+    dq, dv, _ = ask(INVERSE_DYNAMICS_DERIVATIVES[acting], q, v, a, *f_ext)
     inverse = _inverse(ask, q)
     return -inverse @ dq, -inverse @ dv, inverse
 
@@ -163,20 +162,21 @@ def _by_parameters(ask: Ask, *state: Array) -> Array:
     return np.asarray(-_inverse(ask, q) @ ask(regressor.REGRESSOR, q, v, ask(FORWARD_DYNAMICS, *state)))
 
 
-DERIVATIVES = [_composed(FORWARD_DYNAMICS_DERIVATIVES[x], partial(_derivatives, losses=x)) for x in (False, True)]
-
 _LINKS = replace(FD2, name="forward_link_dynamics")
+_BY_PARAMETERS = regressor.ACCELERATIONS_BY_PARAMETERS[AtJoints()]
 
 SUBSTITUTES = {
-    **{with_acting(FD3, *acting).name: with_acting(FORWARD_DYNAMICS, *acting) for acting in _ACTING},
+    **{with_acting(FD3, *acting).name: with_acting(FORWARD_DYNAMICS, *acting) for acting in AT_JOINTS},
     determinant.LOG_DETERMINANT.name: LOG_DETERMINANT,
     USUAL_INVERSE.name: INVERSE_MASS_MATRIX,
-    FORWARD_DYNAMICS_DERIVATIVES[False].name: DERIVATIVES[False],
-    FORWARD_DYNAMICS_DERIVATIVES[True].name: DERIVATIVES[True],
+    **{
+        usual.name: _composed(usual, partial(_derivatives, acting=acting))
+        for acting, usual in FORWARD_DYNAMICS_DERIVATIVES.items()
+    },
     FORWARD_DYNAMICS_WRENCH_DERIVATIVE.name: _composed(FORWARD_DYNAMICS_WRENCH_DERIVATIVE, _by_wrenches),
     MOBILITY.name: _composed(MOBILITY, _mobilities),
     _LINKS.name: _composed(_LINKS, _link_dynamics),
-    regressor.ACCELERATIONS_BY_PARAMETERS.name: _composed(regressor.ACCELERATIONS_BY_PARAMETERS, _by_parameters),
+    _BY_PARAMETERS.name: _composed(_BY_PARAMETERS, _by_parameters),
     **{usual.name: _composed(usual, usual.recipe) for usual in LINEARIZE.values() if usual.recipe is not None},
 }
 """What answers in place of usual functions, by their names; recipes that ask for those are answered likewise."""

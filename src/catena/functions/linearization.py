@@ -24,7 +24,7 @@ import numpy as np
 from catena.algorithms.configurations import DRIFTS, INTEGRATE, INTEGRATE_SLOPES, drift, integrate_slope
 from catena.algorithms.forward_dynamics import FD3
 from catena.algorithms.forward_dynamics_derivatives import FORWARD_DYNAMICS_DERIVATIVES, accelerations_and_derivatives
-from catena.algorithms.joint_losses import with_joint_losses
+from catena.algorithms.joint_losses import AT_JOINTS, AtJoints, with_acting
 from catena.functions.function import Function
 from catena.functions.recipes import Ask, columns
 from catena.model.joints import JointType
@@ -90,12 +90,12 @@ class _Expressions:
 
     links: Any
     f_ext: Field | None
-    losses: bool
+    acting: AtJoints
 
     def acceleration(self, q: Sloped, v: Sloped, tau: Sloped) -> Sloped:
         """Forward dynamics, and the chain rule with its derivatives."""
         at, speeds, torques = (self.links.coordinates(x.value, y) for x, y in ((q, "q"), (v, "v"), (tau, "v")))
-        vdot, derivatives = accelerations_and_derivatives(self.links, at, speeds, torques, self.f_ext, self.losses)
+        vdot, derivatives = accelerations_and_derivatives(self.links, at, speeds, torques, self.f_ext, self.acting)
         dq, dv, dtau = (np.array(matrix, dtype=object) for matrix in derivatives)
         slopes = dq @ q.slopes + dv @ v.slopes + dtau @ tau.slopes
         return Sloped(_gathered(self.links, vdot), slopes)
@@ -118,13 +118,13 @@ class _Arrays:
 
     ask: Ask
     f_ext: tuple[Any, ...]
-    losses: bool
+    acting: AtJoints
 
     def acceleration(self, q: Sloped, v: Sloped, tau: Sloped) -> Sloped:
         """Forward dynamics, and the chain rule with its derivatives."""
         given = q.value, v.value, tau.value, *self.f_ext
-        dq, dv, dtau = self.ask(FORWARD_DYNAMICS_DERIVATIVES[self.losses], *given)
-        a = self.ask(with_joint_losses(FD3) if self.losses else FD3, *given)
+        dq, dv, dtau = self.ask(FORWARD_DYNAMICS_DERIVATIVES[self.acting], *given)
+        a = self.ask(with_acting(FD3, *self.acting), *given)
         return Sloped(a, dq @ q.slopes + dv @ v.slopes + dtau @ tau.slopes)
 
     def moved(self, q: Sloped, dv: Sloped) -> Sloped:
@@ -161,22 +161,24 @@ def _slopes_of(step: Step, system: System, nv: int, q: Any, v: Any, tau: Any, dt
 
 
 def linearized_step(
-    links: Any, q: Field, v: Field, tau: Field, dt: Scalar, f_ext: Field | None = None, *, step: Step, losses: bool
+    links: Any, q: Field, v: Field, tau: Field, dt: Scalar, f_ext: Field | None = None, *, step: Step, acting: AtJoints
 ) -> tuple[Any, Any]:
     """A and B of one step of an integrator. For unrolled kernels only."""
-    system, state = _Expressions(links, f_ext, losses), (_gathered(links, q), _gathered(links, v))
+    system, state = _Expressions(links, f_ext, acting), (_gathered(links, q), _gathered(links, v))
     return _slopes_of(step, system, links.nv, *state, _gathered(links, tau), dt)
 
 
-def _rolled_step(ask: Ask, q: Any, v: Any, tau: Any, dt: Any, *f_ext: Any, step: Step, losses: bool) -> tuple[Any, Any]:
-    return _slopes_of(step, _Arrays(ask, f_ext, losses), ask.tree.nv, q, v, tau, dt)
+def _rolled_step(
+    ask: Ask, q: Any, v: Any, tau: Any, dt: Any, *f_ext: Any, step: Step, acting: AtJoints
+) -> tuple[Any, Any]:
+    return _slopes_of(step, _Arrays(ask, f_ext, acting), ask.tree.nv, q, v, tau, dt)
 
 
 def linearized(
-    links: Any, q: Field, v: Field, tau: Field, f_ext: Field | None = None, *, losses: bool
+    links: Any, q: Field, v: Field, tau: Field, f_ext: Field | None = None, *, acting: AtJoints
 ) -> tuple[Any, Any]:
     """A and B of the equations of motion. For unrolled kernels only."""
-    _, (dq, dv, dtau) = accelerations_and_derivatives(links, q, v, tau, f_ext, losses)
+    _, (dq, dv, dtau) = accelerations_and_derivatives(links, q, v, tau, f_ext, acting)
     turning = np.zeros((links.nv, links.nv), dtype=object)
     for k in links:
         own, size = slice(k.v_start, k.v_start + k.joint_type.nv), k.joint_type.nv
@@ -185,8 +187,8 @@ def linearized(
     return _assembled(turning, *(np.array(matrix, dtype=object) for matrix in (dq, dv, dtau)))
 
 
-def _rolled(ask: Ask, q: Any, v: Any, tau: Any, *f_ext: Any, losses: bool) -> tuple[Any, Any]:
-    derivatives = ask(FORWARD_DYNAMICS_DERIVATIVES[losses], q, v, tau, *f_ext)
+def _rolled(ask: Ask, q: Any, v: Any, tau: Any, *f_ext: Any, acting: AtJoints) -> tuple[Any, Any]:
+    derivatives = ask(FORWARD_DYNAMICS_DERIVATIVES[acting], q, v, tau, *f_ext)
     return _assembled(columns(ask, DRIFTS, ask.tree.nv, v), *derivatives)
 
 
@@ -202,16 +204,16 @@ _FLOW = {"q": "q", "v": "v", "tau": "v", "f_ext": "force"}
 _STEP = {"q": "q", "v": "v", "tau": "v", "dt": "robot", "f_ext": "force"}
 
 
-def _function(integrator: str | None, losses: bool) -> Function:
-    name = "/".join(["linearize", *([integrator] if integrator else []), *(["joint_losses"] if losses else [])])
+def _function(integrator: str | None, acting: AtJoints) -> Function:
+    name = "linearize" + (f"/{integrator}" if integrator else "") + acting.suffix
     if integrator is None:
-        algorithm, recipe = partial(linearized, losses=losses), partial(_rolled, losses=losses)
+        algorithm, recipe = partial(linearized, acting=acting), partial(_rolled, acting=acting)
         return Function(name, algorithm, _FLOW, _OUTPUTS, optional=("f_ext",), recipe=recipe, steepness=1)
-    options: Any = {"step": STEPS[integrator], "losses": losses}
+    options: Any = {"step": STEPS[integrator], "acting": acting}
     algorithm, recipe = partial(linearized_step, **options), partial(_rolled_step, **options)
     steepness = 16 if integrator == "midpoint" else 1  # products of whole matrices
     return Function(name, algorithm, _STEP, _OUTPUTS, optional=("f_ext",), recipe=recipe, steepness=steepness)
 
 
-LINEARIZE = {(name, losses): _function(name, losses) for name in (None, *STEPS) for losses in (False, True)}
-"""By the name of an integrator, or None for the equations of motion, and by whether there are joint losses."""
+LINEARIZE = {(name, acting): _function(name, acting) for name in (None, *STEPS) for acting in AT_JOINTS}
+"""By the name of an integrator, or None for the equations of motion, and by what acts at joints."""

@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 from catena.algorithms.forward_dynamics_derivatives import FORWARD_DYNAMICS_DERIVATIVES
 from catena.algorithms.inverse_dynamics_derivatives import BIAS_DERIVATIVES, INVERSE_DYNAMICS_DERIVATIVES
+from catena.algorithms.joint_losses import AtJoints
 from catena.algorithms.wrench_derivatives import (
     FORWARD_DYNAMICS_WRENCH_DERIVATIVE,
     INVERSE_DYNAMICS_WRENCH_DERIVATIVE,
@@ -52,26 +53,37 @@ class Linearization(NamedTuple):
     B: Array
 
 
-def _forward_dynamics_derivatives(robot: Robot, given: tuple[str, ...], joint_losses: bool) -> Function:
+def _acting(joint_losses: bool, joint_springs: bool) -> AtJoints:
+    return AtJoints(truth("joint_losses", joint_losses), truth("joint_springs", joint_springs))
+
+
+def _forward_dynamics_derivatives(
+    robot: Robot, given: tuple[str, ...], joint_losses: bool, joint_springs: bool
+) -> Function:
     if "parameters" not in given:
         check_invertible(robot.tree)
-    return adopting(FORWARD_DYNAMICS_DERIVATIVES[truth("joint_losses", joint_losses)], given)
+    return adopting(FORWARD_DYNAMICS_DERIVATIVES[_acting(joint_losses, joint_springs)], given)
 
 
-def _inverse_dynamics_derivatives(robot: Robot, given: tuple[str, ...], joint_losses: bool) -> Function:
-    return adopting(INVERSE_DYNAMICS_DERIVATIVES[truth("joint_losses", joint_losses)], given)
+def _inverse_dynamics_derivatives(
+    robot: Robot, given: tuple[str, ...], joint_losses: bool, joint_springs: bool
+) -> Function:
+    return adopting(INVERSE_DYNAMICS_DERIVATIVES[_acting(joint_losses, joint_springs)], given)
 
 
 def _forward_dynamics_wrench_derivative(robot: Robot, given: tuple[str, ...]) -> Function:
-    check_invertible(robot.tree)
-    return FORWARD_DYNAMICS_WRENCH_DERIVATIVE
+    if "parameters" not in given:
+        check_invertible(robot.tree)
+    return adopting(FORWARD_DYNAMICS_WRENCH_DERIVATIVE, given)
 
 
-def _linearize(robot: Robot, given: tuple[str, ...], integrator: str, joint_losses: bool) -> Function:
+def _linearize(
+    robot: Robot, given: tuple[str, ...], integrator: str, joint_losses: bool, joint_springs: bool
+) -> Function:
     one_of("integrator", integrator, STEPS)
     if "parameters" not in given:
         check_invertible(robot.tree)
-    return adopting(LINEARIZE[integrator if "dt" in given else None, truth("joint_losses", joint_losses)], given)
+    return adopting(LINEARIZE[integrator if "dt" in given else None, _acting(joint_losses, joint_springs)], given)
 
 
 class Derivatives(MotionDerivatives):
@@ -95,6 +107,7 @@ class Derivatives(MotionDerivatives):
         f_ext: Wrenches = None,
         *,
         joint_losses: bool = False,
+        joint_springs: bool = False,
         parameters: Parameters | npt.ArrayLike | None = None,
         out: tuple[Array, Array, Array] | None = None,
         dtype: npt.DTypeLike = np.float64,
@@ -109,6 +122,7 @@ class Derivatives(MotionDerivatives):
             f_ext: wrenches on links, (..., links, 6) in their frames, moment (N m) before force (N), which go along
                 with their links; or a mapping from links and frames to wrenches (..., 6).
             joint_losses: whether tau loses what damping and friction take. The slope of friction is zero, at v = 0 too.
+            joint_springs: whether the model's springs act, with the torques stiffness (rest − q).
             parameters: numbers in place of the model's, a record or vectors (..., 10 links + 5 nv + 3), see
                 `robot.parameters()`.
             out: arrays for the results.
@@ -131,6 +145,7 @@ class Derivatives(MotionDerivatives):
         f_ext: Wrenches = None,
         *,
         joint_losses: bool = False,
+        joint_springs: bool = False,
         parameters: Parameters | npt.ArrayLike | None = None,
         out: tuple[Array, Array, Array] | None = None,
         dtype: npt.DTypeLike = np.float64,
@@ -146,6 +161,7 @@ class Derivatives(MotionDerivatives):
                 with their links; or a mapping from links and frames to wrenches (..., 6).
             joint_losses: whether the torques also overcome damping and friction. The slope of friction is zero, at
                 v = 0 too.
+            joint_springs: whether they also hold the model's springs, stiffness (q − rest).
             parameters: numbers in place of the model's, a record or vectors (..., 10 links + 5 nv + 3), see
                 `robot.parameters()`.
             out: arrays for the results.
@@ -190,6 +206,7 @@ class Derivatives(MotionDerivatives):
         self,
         q: npt.ArrayLike,
         *,
+        parameters: Parameters | npt.ArrayLike | None = None,
         out: Array | None = None,
         dtype: npt.DTypeLike = np.float64,
         kernel: str | None = None,
@@ -198,6 +215,8 @@ class Derivatives(MotionDerivatives):
 
         Args:
             q: configurations, (..., nq).
+            parameters: numbers in place of the model's, a record or vectors (..., 10 links + 5 nv + 3), see
+                `robot.parameters()`.
             out: an array for the result.
             dtype: float64 or float32.
             kernel: "unrolled" or "rolled" machine code; chosen by the number of links if left out.
@@ -241,6 +260,7 @@ class Derivatives(MotionDerivatives):
         f_ext: Wrenches = None,
         *,
         joint_losses: bool = False,
+        joint_springs: bool = False,
         parameters: Parameters | npt.ArrayLike | None = None,
         out: tuple[Array, Array] | None = None,
         dtype: npt.DTypeLike = np.float64,
@@ -266,6 +286,7 @@ class Derivatives(MotionDerivatives):
             f_ext: wrenches on links, (..., links, 6) in their frames, moment (N m) before force (N), which go along
                 with their links; or a mapping from links and frames to wrenches (..., 6).
             joint_losses: whether tau loses what damping and friction take. The slope of friction is zero, at v = 0 too.
+            joint_springs: whether the model's springs act, with the torques stiffness (rest − q).
             parameters: numbers in place of the model's, a record or vectors (..., 10 links + 5 nv + 3), see
                 `robot.parameters()`.
             out: arrays for the results.

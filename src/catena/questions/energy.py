@@ -13,7 +13,7 @@ from catena.arguments.words import one_of
 from catena.errors import ModelError
 from catena.functions.function import Function
 from catena.functions.question import Answering, Rule, question
-from catena.parameters.adopting import parametrised
+from catena.parameters.adopting import adopting, parametrised
 
 if TYPE_CHECKING:
     from catena.parameters.record import Parameters
@@ -29,8 +29,9 @@ def _of_the_mass(function: Function) -> Rule:
     """The rule of a question that makes sense only where something that moves has a mass."""
 
     def rule(robot: Robot, given: tuple[str, ...]) -> Function:
-        check_mass(robot)
-        return function
+        if "parameters" not in given:
+            check_mass(robot)
+        return adopting(function, given)
 
     return rule
 
@@ -43,9 +44,9 @@ def check_mass(robot: Robot) -> None:
 
 def _momentum(robot: Robot, given: tuple[str, ...], about: str | None = None) -> Function:
     if "about" in given:
-        return energy.MOMENTUM_ABOUT
+        return adopting(energy.MOMENTUM_ABOUT, given)
     function = MOMENTA[one_of("momentum about", about, MOMENTA)]
-    return _of_the_mass(function)(robot, given) if about == "center_of_mass" else function
+    return _of_the_mass(function)(robot, given) if about == "center_of_mass" else adopting(function, given)
 
 
 class Energies(Answering):
@@ -251,6 +252,7 @@ class Energies(Answering):
         v: npt.ArrayLike,
         about: str | npt.ArrayLike = "center_of_mass",
         *,
+        parameters: Parameters | npt.ArrayLike | None = None,
         out: Array | None = None,
         dtype: npt.DTypeLike = np.float64,
         kernel: str | None = None,
@@ -264,6 +266,8 @@ class Energies(Answering):
             v: joint velocities, (..., nv).
             about: the point that it is about: "center_of_mass", "base" (the base's origin), or points (..., 3) in m in
                 the base's frame.
+            parameters: numbers in place of the model's, a record or vectors (..., 10 links + 5 nv + 3), see
+                `robot.parameters()`.
             out: an array for the result.
             dtype: float64 or float32.
             kernel: "unrolled" or "rolled" machine code; chosen by the number of links if left out.

@@ -17,11 +17,13 @@ from catena.arguments.words import one_of
 from catena.functions.frames import function_of
 from catena.functions.function import Function
 from catena.functions.question import Answering, question
+from catena.parameters.adopting import adopting, parametrised
 from catena.questions.energy import check_mass
 from catena.questions.jacobians import Links, about_frames
 from catena.questions.kinematics import Placements
 
 if TYPE_CHECKING:
+    from catena.parameters.record import Parameters
     from catena.robot import Robot
 
 Array = npt.NDArray[Any]
@@ -40,11 +42,11 @@ def _placement_derivatives(robot: Robot, given: tuple[str, ...], link: LinkLike)
 
 def _momentum_derivatives(robot: Robot, given: tuple[str, ...], about: str | None = None) -> Function:
     if "about" in given:
-        return MOMENTUM_ABOUT_DERIVATIVES
+        return adopting(MOMENTUM_ABOUT_DERIVATIVES, given)
     function = MOMENTUM_DERIVATIVES[one_of("momentum about", about, MOMENTUM_DERIVATIVES)]
-    if about == "center_of_mass":
+    if about == "center_of_mass" and "parameters" not in given:
         check_mass(robot)
-    return function
+    return adopting(function, given)
 
 
 class MotionDerivatives(Answering):
@@ -113,6 +115,7 @@ class MotionDerivatives(Answering):
         v: npt.ArrayLike,
         about: str | npt.ArrayLike = "center_of_mass",
         *,
+        parameters: Parameters | npt.ArrayLike | None = None,
         out: tuple[Array, Array] | None = None,
         dtype: npt.DTypeLike = np.float64,
         kernel: str | None = None,
@@ -124,6 +127,8 @@ class MotionDerivatives(Answering):
             v: joint velocities, (..., nv).
             about: the point that it is about: "center_of_mass", "base" (the base's origin), or points (..., 3) in m in
                 the base's frame, which stay where they are.
+            parameters: numbers in place of the model's, a record or vectors (..., 10 links + 5 nv + 3), see
+                `robot.parameters()`.
             out: arrays for the results.
             dtype: float64 or float32.
             kernel: "unrolled" or "rolled" machine code; chosen by the number of links if left out.
@@ -132,12 +137,13 @@ class MotionDerivatives(Answering):
             `dq` and `dv`, each (..., 6, nv), angular rows first. Cost: O(n).
         """
 
-    @question(KINETIC_ENERGY_GRADIENT)
+    @question(parametrised(KINETIC_ENERGY_GRADIENT))
     def kinetic_energy_gradient(
         self,
         q: npt.ArrayLike,
         v: npt.ArrayLike,
         *,
+        parameters: Parameters | npt.ArrayLike | None = None,
         out: tuple[Array, Array] | None = None,
         dtype: npt.DTypeLike = np.float64,
         kernel: str | None = None,
@@ -149,6 +155,8 @@ class MotionDerivatives(Answering):
         Args:
             q: configurations, (..., nq).
             v: joint velocities, (..., nv).
+            parameters: numbers in place of the model's, a record or vectors (..., 10 links + 5 nv + 3), see
+                `robot.parameters()`.
             out: arrays for the results.
             dtype: float64 or float32.
             kernel: "unrolled" or "rolled" machine code; chosen by the number of links if left out.

@@ -7,18 +7,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from catena.algorithms.regressor import (
-    ACCELERATIONS_BY_ALL_PARAMETERS,
-    ACCELERATIONS_BY_PARAMETERS,
-    REGRESSOR,
-    REGRESSOR_WITH_JOINTS,
-)
+from catena.algorithms.joint_losses import AtJoints
+from catena.algorithms.regressor import ACCELERATIONS_BY_PARAMETERS, REGRESSOR, REGRESSOR_WITH_JOINTS
 from catena.arguments.words import truth
 from catena.arguments.wrenches import Wrenches
 from catena.functions.function import Function
 from catena.functions.question import Answering, question
 from catena.model.singular import check_invertible
 from catena.model.tree import Tree
+from catena.parameters.adopting import adopting
 from catena.parameters.record import Parameters
 
 if TYPE_CHECKING:
@@ -31,9 +28,11 @@ def _regressor(robot: Robot, given: tuple[str, ...], joints: bool) -> Function:
     return REGRESSOR_WITH_JOINTS if truth("joints", joints) else REGRESSOR
 
 
-def _derivatives(robot: Robot, given: tuple[str, ...], joints: bool) -> Function:
-    check_invertible(robot.tree)
-    return ACCELERATIONS_BY_ALL_PARAMETERS if truth("joints", joints) else ACCELERATIONS_BY_PARAMETERS
+def _derivatives(robot: Robot, given: tuple[str, ...], joints: bool, joint_springs: bool) -> Function:
+    if "parameters" not in given:
+        check_invertible(robot.tree)
+    acting = AtJoints(truth("joints", joints), truth("joint_springs", joint_springs))
+    return adopting(ACCELERATIONS_BY_PARAMETERS[acting], given)
 
 
 class HasParameters(Answering):
@@ -102,6 +101,8 @@ class HasParameters(Answering):
         f_ext: Wrenches = None,
         *,
         joints: bool = False,
+        joint_springs: bool = False,
+        parameters: Parameters | npt.ArrayLike | None = None,
         out: Array | None = None,
         dtype: npt.DTypeLike = np.float64,
         kernel: str | None = None,
@@ -116,12 +117,16 @@ class HasParameters(Answering):
                 links and frames to wrenches (..., 6).
             joints: whether tau loses what damping and friction take, and there are columns for armature, damping and
                 friction.
+            joint_springs: whether the model's springs act, and there are columns for their stiffness and rest, last.
+            parameters: numbers in place of the model's, at which to differentiate: a record or vectors
+                (..., 10 links + 5 nv + 3), see `robot.parameters()`.
             out: an array for the result.
             dtype: float64 or float32.
             kernel: "unrolled" or "rolled" machine code; chosen by the number of links if left out.
 
         Returns:
-            (..., nv, 10 links), or (..., nv, 10 links + 3 nv) with `joints`. Cost: O(n²) time and memory.
+            (..., nv, 10 links), with 3 nv more columns for `joints` and 2 nv more for `joint_springs`, in the order of
+            `parameters().vector`. Cost: O(n²) time and memory.
 
         Raises:
             SingularError: if a link without inertia makes every mass matrix of the robot singular.
