@@ -1,10 +1,12 @@
 """Measure this project and every installed peer side by side, in one run, and write what was seen.
 
     make bench
-    python benchmarks/bench.py [--out FILE] [--kind KIND] [--only TEXT] [--seconds 1.0] [--compare OLD.json]
+    python benchmarks/bench.py [--out FILE] [--kind KIND] [--only TEXT] [--seconds 2.0] [--compare OLD.json]
 
-Answers are compared before anything is timed. Contestants take turns, and ratios are taken turn by turn; a report gives
-their median with the range that eight of ten lie in. Everything runs on one core. `--compare` says which rows got
+Answers are compared before anything is timed. Contestants take turns, and ratios are taken turn by turn, in several
+passes, each in a process of its own: where arrays and code happen to lie in memory matters by some per cent, and stays
+as it is while a process lives. A report gives the median with the range that eight of ten turns lie in. Everything runs
+on one core, and the time is that of the process, without what other programs take. `--compare` says which rows got
 slower since an earlier report. `python benchmarks/report.py` makes the page and the plots of a report.
 """
 
@@ -17,6 +19,7 @@ import os
 import platform
 import subprocess
 import sys
+import tempfile
 import time
 import warnings
 from collections.abc import Iterator
@@ -24,7 +27,7 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-from case import CATENA, Case, Disagreement, measured
+from case import CATENA, Disagreement, measured, summed_up
 from cases import KINDS
 from hardware import limits
 
@@ -40,18 +43,37 @@ def main() -> int:
     parser.add_argument("--out", type=Path, default=REPORT, help="where the report is written (%(default)s)")
     parser.add_argument("--only", default="", metavar="TEXT", help="rows whose name has this text")
     parser.add_argument("--kind", choices=KINDS, help="only this kind of rows")
-    parser.add_argument("--seconds", type=float, default=1.0, help="for each contestant of a row (%(default)s)")
+    parser.add_argument("--seconds", type=float, default=2.0, help="for each contestant of a row (%(default)s)")
+    parser.add_argument("--passes", type=int, default=4, help="that these seconds are shared by (%(default)s)")
+    parser.add_argument("--turns", type=Path, metavar="FILE", help="one pass, and no more: write its turns")
     parser.add_argument("--compare", type=Path, metavar="OLD.json", help="say what got slower since this report")
     options = parser.parse_args()
+    if options.turns:
+        rows = list(measure(options.kind, options.only, options.seconds))
+        options.turns.write_text(json.dumps(rows), encoding="utf-8")
+        return 0
     old = json.loads(options.compare.read_text(encoding="utf-8")) if options.compare else None
+    begin, rows = time.perf_counter(), [summed_up(list(row)) for row in zip(*passes(options), strict=True)]
     one_core()
-    warnings.simplefilter("ignore", catena.errors.ModelWarning)
-    begin, rows = time.perf_counter(), list(measure(options.kind, options.only, options.seconds))
     report = {"made": about(), "seconds": round(time.perf_counter() - begin), "limits": limits(), "rows": rows}
     options.out.parent.mkdir(exist_ok=True)
     options.out.write_text(json.dumps(report, indent=1) + "\n", encoding="utf-8")
+    print("\n".join(["", *map(line, rows)]))
     print(f"\n{len(rows)} rows in {report['seconds']} s, written to {options.out}")
     return compared(old, report) if old else 0
+
+
+def passes(options: argparse.Namespace) -> Iterator[list[dict[str, Any]]]:
+    """The rows of each pass, with their turns."""
+    words = [sys.executable, *(f"-W{x}" for x in sys.warnoptions), __file__, "--only", options.only]
+    words += ["--seconds", str(options.seconds / options.passes), *(["--kind", options.kind] if options.kind else [])]
+    with tempfile.TemporaryDirectory() as folder:
+        for number in range(options.passes):
+            print(f"pass {number + 1} of {options.passes}", flush=True)
+            turns = Path(folder) / "turns.json"
+            if code := subprocess.run([*words, "--turns", str(turns)], check=False).returncode:
+                sys.exit(code)
+            yield json.loads(turns.read_text(encoding="utf-8"))
 
 
 def one_core() -> None:
@@ -62,7 +84,9 @@ def one_core() -> None:
 
 
 def measure(kind: str | None, only: str, seconds: float) -> Iterator[dict[str, Any]]:
-    """The rows, printed as they come."""
+    """One pass over the rows, printed as they come."""
+    one_core()
+    warnings.simplefilter("ignore", catena.errors.ModelWarning)
     for cases in [KINDS[kind]] if kind else KINDS.values():
         for case in cases():
             if only in case.name:
@@ -70,14 +94,14 @@ def measure(kind: str | None, only: str, seconds: float) -> Iterator[dict[str, A
                     row = measured(case, seconds)
                 except Disagreement as reason:
                     sys.exit(f"not timed: {reason}")
-                print(line(case, row), flush=True)
+                print(line(summed_up([row])), flush=True)
                 yield row
 
 
-def line(case: Case, row: dict[str, Any]) -> str:
+def line(row: dict[str, Any]) -> str:
     """A row for people."""
     peers = (f"{name} {x['ratio']:.1f}x ({x['low']:.1f} to {x['high']:.1f})" for name, x in row["peers"].items())
-    return f"{case.name:64} {row['ns']:10.1f} ns  " + "; ".join(peers)
+    return f"{row['group'] + ': ' + row['question'] + ', ' + row['robot']:64} {row['ns']:10.1f} ns  " + "; ".join(peers)
 
 
 def compared(old: dict[str, Any], new: dict[str, Any]) -> int:

@@ -51,30 +51,37 @@ class Disagreement(Exception):
 
 
 def measured(case: Case, seconds: float) -> dict[str, Any]:
-    """A row of the report: nanoseconds for a sample, and how many times as long peers take, with the spread.
-
-    Ratios are taken turn by turn, so that both sides of each feel the same noise; low and high are the tenth and the
-    ninetieth of a hundred.
-    """
+    """One pass over a row: nanoseconds for a sample, turn by turn, of everyone, after their answers were compared."""
     differences = {name: difference(case, name, peer) for name, peer in case.peers.items()}
     everyone = {CATENA: case.ours, **case.peers}
-    times = in_turns({name: one.run for name, one in everyone.items()}, seconds, least=11)
-    each = {name: np.array(times[name]) / one.samples for name, one in everyone.items()}
-    peers = {}
-    for name in case.peers:
-        low, middle, high = np.percentile(each[name] / each[CATENA], (10, 50, 90))
-        nanoseconds = float(np.median(each[name])) * 1e9
-        peers[name] = {
-            "ns": nanoseconds,
-            "ratio": float(middle),
-            "low": float(low),
-            "high": float(high),
-            "difference": differences[name],
-        }
-    low, middle, high = np.percentile(each[CATENA] * 1e9, (10, 50, 90))
+    times = in_turns({name: one.run for name, one in everyone.items()}, seconds, least=5)
+    turns = {name: [1e9 * x / one.samples for x in times[name]] for name, one in everyone.items()}
     row = {"group": case.group, "question": case.question, "robot": case.robot, "samples": case.ours.samples}
-    ours = {"ns": float(middle), "low": float(low), "high": float(high), "operations": case.operations}
-    return {**row, **ours, "peers": peers}
+    return {**row, "operations": case.operations, "differences": differences, "turns": turns}
+
+
+def summed_up(passes: list[dict[str, Any]]) -> dict[str, Any]:
+    """A row of the report from its passes: nanoseconds, and how many times as long peers take, with the spread.
+
+    Ratios are taken turn by turn, so that both sides of each feel the same noise; low and high are the tenth and the
+    ninetieth of a hundred, over the turns of all passes.
+    """
+    row = {name: value for name, value in passes[0].items() if name not in ("turns", "differences")}
+    each = {name: np.concatenate([one["turns"][name] for one in passes]) for name in passes[0]["turns"]}
+    peers = {
+        name: {
+            "ns": float(np.median(each[name])),
+            **_spread(each[name] / each[CATENA], "ratio"),
+            "difference": max(one["differences"][name] for one in passes),
+        }
+        for name in passes[0]["differences"]
+    }
+    return {**row, **_spread(each[CATENA], "ns"), "peers": peers}
+
+
+def _spread(values: Array, name: str) -> dict[str, float]:
+    low, middle, high = map(float, np.percentile(values, (10, 50, 90)))
+    return {name: middle, "low": low, "high": high}
 
 
 def difference(case: Case, name: str, peer: Contestant) -> float:

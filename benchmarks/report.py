@@ -55,9 +55,10 @@ def page(report: dict[str, Any]) -> str:
     versions = ", ".join(f"{name} {version}" for name, version in made["versions"].items())
     parts = [
         "# Benchmarks",
-        "`make bench` measures Catena and every peer that is installed, in turns, in one process on one core, after it "
-        "has checked that the answers agree. A ratio says how many times as long the peer takes: the median of all "
-        "turns, and in brackets the range that eight of ten turns lie in. "
+        "`make bench` measures Catena and every peer that is installed, in turns on one core, once it has checked that "
+        "the answers agree; in several processes after another, as it matters where things lie in memory. A ratio says "
+        "how many times as long the peer takes: the median of all turns, and in brackets the range that eight of ten "
+        "turns lie in. "
         "`python benchmarks/bench.py --compare OLD.json` says what got slower. This page is made from "
         "`benchmarks/results/report.json` by `python benchmarks/report.py`.",
         f"Measured on {made['date']}: {made['processor']}, {made['cores']} cores, {made['system']}, Python "

@@ -1,38 +1,50 @@
-"""Timing that survives a noisy machine: candidates take turns in one process."""
+"""Timing that survives a noisy machine: candidates take turns in one process, whose own time is measured."""
 
 from __future__ import annotations
 
+import gc
 import time
 from collections.abc import Callable, Mapping
 
 TURN = 0.02
 """Seconds that a turn takes at least."""
+FINE = time.get_clock_info("process_time").resolution < 1e-6
+clock = time.process_time if FINE else time.perf_counter
+"""Seconds that this process has computed, where the system counts finely: what other programs do is left out."""
 
 
 def in_turns(
     candidates: Mapping[str, Callable[[], object]], seconds: float = 1.0, repeats: int = 1, least: int = 5
 ) -> dict[str, list[float]]:
-    """Seconds for one call of each candidate, turn by turn, which all take in rotation.
+    """Seconds for one call of each candidate, turn by turn, which all take in rotation, to and fro.
 
     A turn is `repeats` calls, or as many more as fill :data:`TURN`, so that a quick candidate does not find every cache
     filled by a slow one each time. There are `least` turns or more, until `seconds` for each candidate have passed.
+    Python collects no garbage meanwhile.
     """
-    counts = {}
-    for name, run in candidates.items():
-        run()
-        begin = time.perf_counter()
-        run()
-        counts[name] = max(repeats, int(TURN / max(time.perf_counter() - begin, 1e-9)))
+    for run in candidates.values():
+        run()  # what is done only once is done
+    counts = {name: max(repeats, int(TURN / _once(run, 1))) for name, run in candidates.items()}
     times: dict[str, list[float]] = {name: [] for name in candidates}
-    start, turns = time.perf_counter(), 0
-    while turns < least or time.perf_counter() - start < seconds * len(candidates):
-        for name, run in candidates.items():
-            begin = time.perf_counter()
-            for _ in range(counts[name]):
-                run()
-            times[name].append((time.perf_counter() - begin) / counts[name])
-        turns += 1
+    order, start = list(candidates), time.perf_counter()
+    gc.collect()
+    gc.disable()
+    try:
+        while len(times[order[0]]) < least or time.perf_counter() - start < seconds * len(candidates):
+            for name in order:
+                times[name].append(_once(candidates[name], counts[name]))
+            order.reverse()
+    finally:
+        gc.enable()
     return times
+
+
+def _once(run: Callable[[], object], count: int) -> float:
+    """Seconds for a call, over so many calls after another."""
+    begin = clock()
+    for _ in range(count):
+        run()
+    return max(clock() - begin, 1e-9) / count
 
 
 def best(candidates: Mapping[str, Callable[[], object]], seconds: float = 1.0, repeats: int = 1) -> dict[str, float]:
