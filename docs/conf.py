@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import re
 
+from docutils import nodes
+from latex2mathml.converter import convert
+
 from catena import __version__
 
 project = "Catena"
 author = "The Catena developers"
 release = __version__
 extensions = ["sphinx.ext.autodoc", "myst_nb"]
+html_math_renderer = "mathml"
 html_theme = "furo"
 html_title = "Catena"
 html_static_path = ["static"]
@@ -67,5 +71,17 @@ def escaped(line: str) -> str:
     return "".join(part if i % 2 else re.sub(r"([*|\\]|_\b)", r"\\\1", part) for i, part in enumerate(parts))
 
 
+def inline_formula(self, node: nodes.math) -> None:
+    """A formula as MathML, which browsers typeset by themselves, without a script and a network."""
+    self.body.append(convert(node.astext()))
+    raise nodes.SkipNode
+
+
+def displayed_formula(self, node: nodes.math_block) -> None:
+    self.body.append(f'<div class="formula">{convert(node.astext(), display="block")}</div>')
+    raise nodes.SkipNode
+
+
 def setup(app) -> None:
+    app.add_html_math_renderer("mathml", (inline_formula, None), (displayed_formula, None))
     app.connect("autodoc-process-docstring", as_plain_text)
