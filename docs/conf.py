@@ -11,6 +11,7 @@ from catena import __version__
 
 project = "Catena"
 author = "The Catena developers"
+project_copyright = author
 release = __version__
 extensions = ["sphinx.ext.autodoc", "myst_nb"]
 html_math_renderer = "mathml"
