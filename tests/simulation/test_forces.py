@@ -42,8 +42,8 @@ def test_friction_sticks_below_its_threshold_and_slides_above_it(dt: float, kern
     assert np.abs(run.q[:2]).max() < 1e-6
     acceleration = (run.v[2:, 31] - run.v[2:, 30]) / (run.t[31] - run.t[30])
     assert np.allclose(acceleration, (np.abs(share[2:]) - 1) * F / INERTIA, rtol=1e-6)
-    mean = run.v[2:, -1] / run.t[-1]
-    assert np.allclose(mean, (np.abs(share[2:]) - 1) * F / INERTIA, rtol=0.01)
+    mean = run.v[2:, 1] / run.t[1]  # of the first second, from rest: joints break away within a few steps
+    assert np.allclose(mean, (np.abs(share[2:]) - 1) * F / INERTIA, rtol=5 * dt)
 
 
 def test_a_joint_comes_to_rest_where_theory_says() -> None:

@@ -17,7 +17,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from catena.scalars import Scalar, absolute, is_zero, maximum, minimum, where
 from catena.spatial import ArticulatedInertia, Dofs, Force, RigidInertia, Transform
@@ -66,46 +66,65 @@ class Resistance(Protocol):
         """What resists in a step of length dt from (q, v)."""
 
 
+class _Bristle(NamedTuple):
+    """What friction does at one degree of freedom: its pull and what accelerations add to it, for each unit of F.
+
+    Then the bristle before the step stretches it, and 1 where the joint slides, 0 where it sticks.
+    """
+
+    pull: Scalar
+    added: Scalar
+    z: Scalar
+    slides: Scalar
+
+
 class _Friction(Resisting):
-    """Dry friction during a step from speeds `v`: how far `bristles` are stretched, how much speed joints gained."""
+    """Dry friction during a step from speeds `v`: how far `bristles` are stretched, how much speed joints gained.
+
+    Where a joint has stuck, that is zero. In the step in which it breaks away, slow and after it has stuck, nothing is
+    known of where its speed leads, and friction is F.
+    """
 
     def __init__(self, v: Field, dt: Scalar, bristles: Field, gained: Field) -> None:
         self.v, self.dt, self.bristles, self.gained = v, dt, bristles, gained
 
-    def _each(self, k: Any) -> list[tuple[Scalar, Scalar, Scalar]]:
-        """For each degree of freedom the pull for each unit of friction, what accelerations add to it, and z."""
-        found = []
-        for z, v, gained in zip(self.bristles[k], self.v[k], self.gained[k], strict=True):
-            ahead = z + 2.0 * self.dt * v
-            slides = sliding(z * v, absolute(z) >= DEFLECTION, absolute(ahead) > 3.0 * DEFLECTION)
-            share = slides(DEFLECTION / maximum(absolute(ahead), DEFLECTION), 1.0)
-            speed = absolute(v)
-            more = slides(2.0 * self.dt * minimum(maximum(gained, -0.5 * speed), speed), 0.0)
-            stretch = share * (ahead - where(ahead < 0.0, -more, more)) * (1.0 / DEFLECTION)
-            slid = slides(where(ahead < 0.0, -DEFLECTION, DEFLECTION), z)
-            found.append((stretch, share * (self.dt * self.dt * (2.0 / DEFLECTION)), slid))
-        return found
+    def _each(self, k: Any) -> list[_Bristle]:
+        """What friction does at a joint."""
+        return [self._one(*given) for given in zip(self.bristles[k], self.v[k], self.gained[k], strict=True)]
+
+    def _one(self, z: Scalar, v: Scalar, gained: Scalar) -> _Bristle:
+        """What it does at a degree of freedom of speed v."""
+        ahead, speed = z + 2.0 * self.dt * v, absolute(v)
+        slides = sliding(z * v, absolute(z) >= DEFLECTION, absolute(ahead) > 3.0 * DEFLECTION)
+        share = slides(DEFLECTION / maximum(absolute(ahead), DEFLECTION), 1.0)
+        more = slides(2.0 * self.dt * minimum(maximum(gained, -0.5 * speed), speed), 0.0)
+        full = where(ahead < 0.0, -1.0, 1.0)
+        fast = where(speed * self.dt < DEFLECTION, 0.0, 1.0)
+        moves = slides(where(absolute(gained) > 0.0, 1.0, fast), 1.0)
+        pull = where(moves > 0.0, share * (ahead - full * more) * (1.0 / DEFLECTION), full)
+        added = moves * share * (self.dt * self.dt * (2.0 / DEFLECTION))
+        return _Bristle(pull, added, slides(full * DEFLECTION, z), slides(1.0, 0.0))
 
     def torques(self, k: Any) -> Dofs | None:
         """−F z / δ with the bristle of the end of the step, so far as it does not depend on accelerations."""
         if all(is_zero(x) for x in k.friction):
             return None
-        return Dofs([-F * stretch for F, (stretch, _, _) in zip(k.friction, self._each(k), strict=True)])
+        return Dofs([-F * one.pull for F, one in zip(k.friction, self._each(k), strict=True)])
 
     def armature(self, k: Any) -> Dofs | None:
         """2 h² F / δ, or less where the joint slides."""
         if all(is_zero(x) for x in k.friction):
             return None
-        return Dofs([F * added for F, (_, added, _) in zip(k.friction, self._each(k), strict=True)])
+        return Dofs([F * one.added for F, one in zip(k.friction, self._each(k), strict=True)])
 
     def remembered(self, links: Links, v: Field) -> list[Field]:
         """The bristles, stretched by the step and never longer than δ, and the speed that joints gained."""
         bristles, gained = links.fields("bristles gained")
         for k in links.base_to_tip():
-            new = [z + self.dt * u for (_, _, z), u in zip(self._each(k), v[k], strict=True)]
+            each = [*zip(self._each(k), v[k], self.v[k], strict=True)]
+            new = [one.z + self.dt * u for one, u, _ in each]
             bristles[k] = Dofs([minimum(maximum(z, -DEFLECTION), DEFLECTION) for z in new])
-            speeds = zip(v[k], self.v[k], strict=True)
-            gained[k] = Dofs([absolute(u) - absolute(before) for u, before in speeds])
+            gained[k] = Dofs([one.slides * (absolute(u) - absolute(before)) for one, u, before in each])
         return [bristles, gained]
 
 
