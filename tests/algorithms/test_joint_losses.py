@@ -71,9 +71,8 @@ def test_forward_dynamics_with_losses(name, shape, method) -> None:
         assert relative(a, b) < 1e-11
 
 
-@each_robot
+@pytest.mark.parametrize(("name", "real"), [*((name, np.float64) for name in ROBOTS), ("tree", np.float32)])
 @each_shape
-@each_real
 def test_inverse_dynamics_undoes_it(name, shape, real) -> None:
     robot = ROBOTS[name]()
     q, v, a = (x.astype(real) for x in state(robot))

@@ -44,8 +44,7 @@ WRIST = (("revolute", "x"), ("revolute", "y"), ("revolute", "x"))
 
 
 @pytest.mark.parametrize("shape", SHAPES)
-@pytest.mark.parametrize("frame", FRAMES)
-@pytest.mark.parametrize("points", [False, True])
+@pytest.mark.parametrize(("frame", "points"), [*((frame, True) for frame in FRAMES), ("world", False)])
 def test_a_list_of_links_is_one_link_after_the_other(robot: Any, frame: str, points: bool, shape: str) -> None:
     names = chosen(robot)
     given = arrays(robot, len(names))
