@@ -282,3 +282,60 @@ def test_the_dense_method_says_which_samples_are_singular(rng):
         HANGING.mass_matrix(q.reshape(2, 3, 2), "dense").inv()
     with pytest.raises(SingularError, match="at this configuration: nothing resists joint 'j1'"):
         HANGING.mass_matrix(q[1], "dense").solve(b[0])
+
+
+def hanging_rollout(kernel: str | None, control: Any, integrator: str = "semi_implicit") -> catena.simulation.run.Run:
+    """Three samples without gravity, of which the second passes through the singular configuration."""
+    q, v = np.array([[0.0, 0.5], [0.0, 0.25], [0.0, 0.5]]), np.zeros((3, 2))
+    v[1, 1] = -1.0
+    robot = HANGING.with_gravity((0, 0, 0))
+    given = {"steps": 6} if control is None else {"steps": 6, "control": control}
+    return robot.rollout(q, v, None, 0.0625, integrator=integrator, kernel=kernel, **given)
+
+
+@pytest.mark.parametrize("kernel", ["unrolled", "rolled"])
+@pytest.mark.parametrize("how", ["compiled", "in Python"])
+def test_rollouts_say_which_samples_become_singular(kernel, how):
+    def control(t, q, v, parameters):
+        return np.zeros(v.shape) if float(np.sum(v)) < 1e9 else v
+
+    with (
+        pytest.warns(catena.DivergenceWarning, match="1 of 3 samples diverged; the first is sample .1,.: after step 5"),
+        pytest.warns(catena.SingularWarning, match="becomes singular.* of samples 1: nothing resists joint 'j1' of"),
+    ):
+        run = hanging_rollout(kernel, None if how == "compiled" else control)
+    assert run.diverged.tolist() == [False, True, False]
+    assert run.diverged_joint.tolist() == [-1, 0, -1]
+
+
+def test_simulations_say_that_they_become_singular():
+    robot = HANGING.with_gravity((0, 0, 0))
+    with (
+        pytest.warns(catena.DivergenceWarning, match="the run diverged"),
+        pytest.warns(catena.SingularWarning, match="becomes singular.* in runs: nothing resists joint 'j1'"),
+    ):
+        run = catena.simulate(robot, [0.0, 0.25], [0.0, -1.0], duration=0.375, dt=0.0625)
+    assert bool(run.diverged)
+
+
+@pytest.mark.parametrize("package", ["torch", "casadi"])
+def test_bridges_say_which_samples_are_singular(package):
+    pytest.importorskip(package)
+    bridge = __import__(f"catena.{package}", fromlist=["function"])
+    q, v = np.array([0.3, 0.0]), np.ones(2)
+    f = bridge.function(HANGING, "forward_dynamics")
+    with pytest.warns(catena.SingularWarning, match="nothing resists joint 'j1' of link 'l1'"):
+        assert np.isnan(np.asarray(f(q, v, v))).all()
+
+
+def test_jax_gives_numbers_that_are_not_finite():
+    """Its compiled programs call machine code directly, which cannot warn."""
+    pytest.importorskip("jax")
+    import jax
+
+    import catena.jax
+
+    q, v = np.array([[0.3, 0.0], [0.3, 1.0]]), np.ones(2)
+    with jax.enable_x64():
+        a = jax.jit(catena.jax.function(HANGING, "forward_dynamics"))(q, v, v)
+    assert np.isfinite(np.asarray(a)).all(-1).tolist() == [False, True]

@@ -123,7 +123,8 @@ class Asked:
             raise UnsupportedError(f"{self.question} takes {shared} once for all samples, which no bridge does")
         store, shape = self.robot._compiled, self._options.get("kernel")
         names = tuple(function.given(given))
-        return store.once(("map", function.name, names, shape), lambda: Map(store, function, names, shape))
+        inverted = self._declared.inverts
+        return store.once(("map", function.name, names, shape), lambda: Map(store, function, names, shape, inverted))
 
     def _check_option(self, name: str) -> None:
         if name in self._options:

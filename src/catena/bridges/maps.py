@@ -29,6 +29,7 @@ from catena.arguments.arrays import Port, Shape, Signature
 from catena.functions.derived import in_coordinates, jvp, vjp
 from catena.functions.function import Function, by_recipe
 from catena.functions.store import Compiled, chosen_shape
+from catena.functions.watch import Watch
 from catena.questions.derivative_products import SHORT
 
 By = tuple[int, ...]
@@ -48,10 +49,19 @@ class Map:
         function: the function.
         given: the names of the inputs that calls give, in order.
         shape: the shape of kernels that is asked for, "unrolled" or "rolled", or None.
+        inverted: the matrix that it needs the inverse of, if any: samples at which there is none are warned of, and
+            NaN, in calls with NumPy's arrays.
     """
 
-    def __init__(self, store: Compiled, function: Function, given: Sequence[str], shape: str | None = None) -> None:
-        self.function, self.names, self.shape = function, tuple(given), shape
+    def __init__(
+        self,
+        store: Compiled,
+        function: Function,
+        given: Sequence[str],
+        shape: str | None = None,
+        inverted: str = "",
+    ) -> None:
+        self.function, self.names, self.shape, self._inverted = function, tuple(given), shape, inverted
         self.point = len(self.names)
         """How many inputs come before those that it is linear in."""
         self._store = store
@@ -106,8 +116,14 @@ class Map:
 
     def __call__(self, *arrays: np.ndarray) -> list[np.ndarray]:
         """The results for NumPy's arrays of one dtype."""
-        found = self.kernel(arrays[0].dtype)(*arrays)
-        return [np.asarray(x) for x in (found if len(self.outputs) > 1 else (found,))]
+        kernel = self.kernel(arrays[0].dtype)
+        found = kernel(*arrays)
+        results = [np.asarray(x) for x in (found if len(self.outputs) > 1 else (found,))]
+        if self._inverted:
+            batch = results[0].shape[: results[0].ndim - self.outputs[0].rank]
+            seen = [x.reshape(-1, *x.shape) for x in (*arrays, *results)] if batch == () else [*arrays, *results]
+            Watch(self._store, kernel, self._inverted).look(seen[: len(arrays)], seen[len(arrays) :], batch or (1,))
+        return results
 
     @cached_property
     def key(self) -> str:

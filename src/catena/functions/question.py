@@ -125,7 +125,7 @@ class Declared:
     """A question: its parameters with their roles, and the way from a call to an answer that knows every case."""
 
     def __init__(self, method: Callable[..., Any], answer: Function | Rule, inverts: str = "") -> None:
-        self.name, self._answer, self._inverts = method.__name__, answer, inverts
+        self.name, self._answer, self.inverts = method.__name__, answer, inverts
         _, *parameters = inspect.signature(method).parameters.values()
         self.names = tuple(p.name for p in parameters)
         self.roles = tuple(_role(p) for p in parameters)
@@ -247,7 +247,7 @@ class Declared:
         sources = tuple(
             asked._own_names[n] if n in asked._own_names else next(arguments) for n in function.given(present)
         )
-        watch = Watch(asked._compiled, kernel, self._inverts) if self._inverts else None
+        watch = Watch(asked._compiled, kernel, self.inverts) if self.inverts else None
         found = Answer(self._signature(asked, kernel, sources), kernel, sources, self.wrapper_of(), watch)
         self._remember(asked, keys, values, mapped, found)
         return found

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import weakref
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -21,6 +21,7 @@ from catena.errors import SingularError, SingularWarning, warn
 from catena.functions.store import Compiled
 from catena.model.mimic import followers
 from catena.model.topology import listed
+from catena.model.tree import Tree
 
 Array = npt.NDArray[Any]
 Sample = tuple[int, ...]
@@ -59,7 +60,7 @@ class Watch:
         samples = [*map(tuple, np.argwhere(strange).tolist())]
         if samples:
             given = {port.name: array for port, array in zip(self._inputs, inputs, strict=True)}
-            self._report(samples, [*self._culprits(samples, given, batch)], results)
+            self._report(samples, self._culprits(samples, given, batch), results)
 
     def _report(self, samples: list[Sample], culprits: list[int | None], results: Sequence[Any]) -> None:
         """Say what is singular, and leave nothing but NaN at samples at which M is."""
@@ -76,33 +77,50 @@ class Watch:
     def _say(self, what: str, samples: list[Sample], link: int | None) -> None:
         tree = self._tree
         names = {} if link is None else {"link": tree.link_names[link], "joint": tree.joint_names[link]}
-        why = f": nothing resists joint {names['joint']!r} of link {names['link']!r} there" if names else ""
+        why = "" if link is None else unresisted(tree, link)
         if samples == [()]:
             advice = "; move the joints a little, or give that one an armature" if names else ""
             raise SingularError(f"{what} is singular at this configuration{why}{advice}", **names)
-        listing = listed(sample[0] if len(sample) == 1 else sample for sample in samples)
         become = "NaN" if names else "not finite"
-        warn(f"{what} is singular, and answers are {become}, for samples {listing}{why}", SingularWarning)
+        warn(f"{what} is singular, and answers are {become}, for samples {numbered(samples)}{why}", SingularWarning)
 
-    def _culprits(self, samples: list[Sample], given: dict[str, Any], batch: tuple[int, ...]) -> Iterator[int | None]:
+    def _culprits(self, samples: list[Sample], given: dict[str, Any], batch: tuple[int, ...]) -> list[int | None]:
         """The link at whose joint the factorization of M stops, sample by sample; None where it does not."""
-        tree, adopts, compiled = self._tree, "parameters" in given, self._compiled()
+        compiled = self._compiled()
         if compiled is None or "q" not in given:  # a function of factors that were looked at when they were made
-            yield from [None] * len(samples)
-            return
-        whole = followers(tree) is not None  # joints that are freed together have no factorization joint by joint
-        function, stops = (MASS_MATRIX, _unresisted) if whole else (FACTOR, _stopped)
-        kernel = compiled.kernel(with_parameters(function) if adopts else function, (), self._dtype)
-        used = [given[name] for name in (("q", "parameters") if adopts else ("q",))]
+            return [None] * len(samples)
+        used = [given[name] for name in ("q", "parameters") if name in given]
         arrays = [np.broadcast_to(array, (*batch, np.shape(array)[-1])) for array in used]
-        owner = np.repeat(np.arange(tree.n), np.diff(tree.v_start))
+        links: list[int | None] = []
         for start in range(0, len(samples), _TOGETHER):
             rows = samples[start : start + _TOGETHER]
-            chosen = [np.stack([array[row] for row in rows]) for array in arrays]
-            with np.errstate(all="ignore"):
-                found = stops(kernel(*chosen))
-            for row in found:  # what stops at a joint spoils all before it: the last one is to blame
-                yield int(owner[np.flatnonzero(row)[-1]]) if row.any() else None
+            links += singular_links(
+                compiled, self._dtype, *(np.stack([array[row] for row in rows]) for array in arrays)
+            )
+        return links
+
+
+def numbered(samples: Sequence[Sample]) -> str:
+    """Samples for a message: plain numbers where a batch has one dimension."""
+    return listed(sample[0] if len(sample) == 1 else sample for sample in samples)
+
+
+def unresisted(tree: Tree, link: int) -> str:
+    """The end of a message: which joint makes M singular."""
+    return f": nothing resists joint {tree.joint_names[link]!r} of link {tree.link_names[link]!r} there"
+
+
+def singular_links(compiled: Compiled, dtype: Any, q: Array, parameters: Array | None = None) -> list[int | None]:
+    """The link at whose joint the factorization of M(q) stops, for q (count, nq); None where it does not."""
+    tree = compiled.tree
+    whole = followers(tree) is not None  # joints that are freed together have no factorization joint by joint
+    function, stops = (MASS_MATRIX, _unresisted) if whole else (FACTOR, _stopped)
+    kernel = compiled.kernel(function if parameters is None else with_parameters(function), (), dtype)
+    with np.errstate(all="ignore"):
+        found = stops(kernel(*((q,) if parameters is None else (q, parameters))))
+    owner = np.repeat(np.arange(tree.n), np.diff(tree.v_start))
+    # what stops at a joint spoils all before it: the last one is to blame
+    return [int(owner[np.flatnonzero(row)[-1]]) if row.any() else None for row in found]
 
 
 def _stopped(factors: tuple[Array, Array]) -> Array:

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from catena.errors import DivergenceWarning, warn
+from catena.errors import DivergenceWarning, SingularWarning, warn
+from catena.functions.watch import numbered, singular_links, unresisted
 
 if TYPE_CHECKING:
     from catena.robot import Robot
@@ -28,22 +29,41 @@ def healthy(q: Array, v: Array, bound: float | None) -> Array:
     return np.asarray(slow.all(axis=-1) & np.isfinite(q).all(axis=-1))
 
 
-def located(robot: Robot, diverged: Array, steps: int, states: States, bound: float | None) -> tuple[Array, Array]:
+def located(
+    robot: Robot, diverged: Array, steps: int, states: States, bound: float | None, dtype: Any
+) -> tuple[Array, Array]:
     """Steps and joints, (...) each, at which samples diverged, of which `diverged` (...) says which they are."""
     step, joint = np.full(diverged.shape, -1), np.full(diverged.shape, -1)
     rows = np.flatnonzero(diverged)
     size = max(1, AT_A_TIME // max(1, (steps + 1) * (robot.nq + robot.nv)))
     for start in range(0, len(rows), size):
         some = rows[start : start + size]
-        step.flat[some], joint.flat[some] = _first(robot, *states(some), bound)
+        q, v = states(some)
+        first = np.argmin(healthy(q, v, bound), axis=1)
+        each, before = np.arange(len(some)), np.maximum(first - 1, 0)
+        step.flat[some] = first
+        blamed = culprit(robot, v[each, before], q[each, first], v[each, first], bound)
+        samples = np.argwhere(diverged)[start : start + size]
+        joint.flat[some] = unresisted_joints(robot, samples, q[each, before], blamed, dtype)
     return step, joint
 
 
-def _first(robot: Robot, q: Array, v: Array, bound: float | None) -> tuple[Array, Array]:
-    """The first step of each of some samples at which it is not healthy, and a joint that is to blame."""
-    step = np.argmin(healthy(q, v, bound), axis=1)
-    rows = np.arange(len(step))
-    return step, culprit(robot, v[rows, np.maximum(step - 1, 0)], q[rows, step], v[rows, step], bound)
+def unresisted_joints(robot: Robot, samples: Array, q: Array, blamed: Array, dtype: Any) -> Array:
+    """The joints to blame, (count,): where M was singular at the q (count, nq) before, the one that nothing resisted.
+
+    These are warned of, with their `samples`, (count, dimensions). Where M has become too large, it is not singular.
+    """
+    with np.errstate(invalid="ignore"):
+        tame = np.flatnonzero((np.abs(q) <= np.finfo(dtype).max ** 0.2).all(axis=-1))
+    links = singular_links(robot._compiled, dtype, q[tame]) if len(tame) else []
+    found = [(i, link) for i, link in zip(tame, links, strict=True) if link is not None]
+    if found:
+        singular = [tuple(map(int, samples[i])) for i, _ in found]
+        which = f" of samples {numbered(singular)}" if singular != [()] else ""
+        why = unresisted(robot.tree, found[0][1])
+        warn(f"the mass matrix becomes singular, and what follows is not finite, in runs{which}{why}", SingularWarning)
+        blamed[[i for i, _ in found]] = [link for _, link in found]
+    return blamed
 
 
 def culprit(robot: Robot, before: Array, q: Array, v: Array, bound: float | None) -> Array:

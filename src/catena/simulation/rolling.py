@@ -12,7 +12,7 @@ from catena.algorithms.rollouts import NOTHING, torques, turn
 from catena.arguments.arrays import Port, Signature, check_out
 from catena.simulation.asked import Asked, Options, Prepared
 from catena.simulation.checked import pair
-from catena.simulation.divergence import culprit, healthy, located, tell
+from catena.simulation.divergence import culprit, healthy, located, tell, unresisted_joints
 from catena.simulation.run import Run
 from catena.simulation.stiffness import warn_of_stiffness
 
@@ -135,7 +135,7 @@ class Rollout(Prepared):
                 return tuple(x.reshape(-1, *x.shape[-2:])[some] for x in (q, v))  # type: ignore[return-value]
             return self._in_one_call(self.steps, 1, None, some)[:2]
 
-        return located(self.robot, diverged, self.steps, states, self.bound)
+        return located(self.robot, diverged, self.steps, states, self.bound, self.options.dtype)
 
     def torques(self, t: Array, q: Array, v: Array) -> Any:
         """The torques of the steps after the states that were kept, or how to find them."""
@@ -172,12 +172,14 @@ class Rollout(Prepared):
         cost, good, memory = np.zeros(batch), healthy(q, v, self.bound), self._start_of_memory(batch, dtype)
         step, joint = np.where(good, -1, 0), np.where(good, -1, culprit(robot, v, q, v, self.bound))
         for i in range(self.steps):
-            before = v
+            before = q, v
             q, v, rate = self._one_step(q, v, given[2], i, memory)
             cost += rate * self.dt
             new = (step < 0) & ~healthy(q, v, self.bound)
-            step = np.where(new, i + 1, step)
-            joint = np.where(new, culprit(robot, before, q, v, self.bound), joint)
+            if new.any():
+                step = np.where(new, i + 1, step)
+                blamed = culprit(robot, before[1][new], q[new], v[new], self.bound)
+                joint[new] = unresisted_joints(robot, np.argwhere(new), before[0][new], blamed, dtype)
             if (i + 1) % every == 0:
                 kept[0][..., (i + 1) // every, :], kept[1][..., (i + 1) // every, :] = q, v
         return Results(kept[0], kept[1], None if self.cost is None else cost, None, memory, (step, joint))
