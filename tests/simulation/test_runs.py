@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import io
 import json
+import os
+import zipfile
 from pathlib import Path
 
 import numpy as np
@@ -60,6 +63,33 @@ def test_files_that_are_cut_off_or_changed_are_refused(run: catena.Run, tmp_path
         catena.load_run(path)
     with pytest.raises(catena.LoadError, match="no such file"):
         catena.load_run(tmp_path / "none.npz")
+    with pytest.raises(catena.LoadError, match="the path of a run, got a NoneType"):
+        catena.load_run(None)  # type: ignore[arg-type]
+
+
+def test_what_zip_files_and_arrays_claim_is_not_believed(run: catena.Run, tmp_path: Path) -> None:
+    """Compression methods and versions that do not exist, secrets, and more numbers than any memory holds."""
+    path = tmp_path / "run.npz"
+    run.save(path)
+    whole = path.read_bytes()
+    directory = whole.rindex(b"PK\x01\x02")
+    for place in (6, 8, 10):  # of the version, the flags and the method
+        path.write_bytes(whole[: directory + place] + b"\xff\x01" + whole[directory + place + 2 :])
+        with pytest.raises(catena.LoadError, match="cut off or something else"):
+            catena.load_run(path)
+    header = io.BytesIO()
+    np.lib.format.write_array_header_1_0(header, {"descr": "<f8", "fortran_order": False, "shape": (10**13,)})
+    with zipfile.ZipFile(path, "w") as file:
+        file.writestr("notes.npy", header.getvalue())
+    with pytest.raises(catena.LoadError, match="cut off or something else"):
+        catena.load_run(path)
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs pipes")
+def test_a_pipe_in_place_of_a_run_does_not_hang(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "run.npz")
+    with pytest.raises(catena.LoadError, match="not a regular file"):
+        catena.load_run(tmp_path / "run.npz")
 
 
 def test_files_of_other_versions_or_without_parts_are_refused(run: catena.Run, tmp_path: Path) -> None:

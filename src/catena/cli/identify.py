@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import zipfile
 from typing import Any
 
 import click
@@ -15,6 +14,8 @@ from catena.cli._files import AS_JSON, BASE, MODEL, PACKAGES, busy, check_folder
 from catena.errors import CatenaError, LoadError
 from catena.identification.fit import identify
 from catena.load import Base
+from catena.model.readers.files import open_regular
+from catena.simulation.files import UNREADABLE
 
 ARRAYS = ("q", "v", "a", "tau")
 
@@ -58,14 +59,14 @@ def command(file: str, data: str, base: Base, roots: tuple[str, ...], out: str |
 
 def _measured(path: str) -> list[Any]:
     try:
-        with open(path, "rb") as file, np.load(file, allow_pickle=False) as found:
+        with open_regular(path) as file, np.load(file, allow_pickle=False) as found:
             missing = [name for name in ARRAYS if name not in found.files]
             if missing:
                 raise LoadError(f"{path}: expected arrays q, v, a and tau, found no {', '.join(missing)}")
             return [found[name] for name in ARRAYS]
     except FileNotFoundError:
         raise LoadError(f"{path}: there is no such file") from None
-    except (OSError, ValueError, AttributeError, EOFError, zipfile.BadZipFile) as error:
+    except UNREADABLE as error:
         raise LoadError(f"{path}: expected arrays in a file of NumPy (.npz): {error}") from None
 
 

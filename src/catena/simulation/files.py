@@ -17,6 +17,7 @@ import numpy.typing as npt
 from catena.errors import LoadError, ModelError
 from catena.model.actuators import Actuator
 from catena.model.parts import Mimic
+from catena.model.readers.files import open_regular
 from catena.model.readers.meshes import MeshReference
 from catena.model.shapes import Primitive
 from catena.model.tree import Frame, Tree
@@ -29,6 +30,12 @@ Array = npt.NDArray[Any]
 
 FORMAT = 1
 """The version of the format: files of others are refused."""
+
+UNREADABLE = (
+    *(OSError, ValueError, KeyError, EOFError, AttributeError, TypeError, RuntimeError, MemoryError),
+    *(zipfile.BadZipFile, zlib.error),
+)
+"""What is raised for a file that is not NumPy's, or damaged: also for claims of zip files that nothing can meet."""
 
 _ARRAYS = ("t", "q", "v", "diverged_step", "diverged_joint", "cost")
 SHAPES = (MeshReference, Primitive)
@@ -102,14 +109,16 @@ def read(path: str | os.PathLike[str]) -> tuple[Tree, dict[str, Any]]:
 
 def read_all(path: str | os.PathLike[str]) -> tuple[Tree, dict[str, Any], dict[str, Array], dict[str, Any]]:
     """The same, and of a checkpoint the state of its integrator and its notes."""
+    if not isinstance(path, str | os.PathLike):
+        raise LoadError(f"expected the path of a run, got a {type(path).__name__}")
     shown = os.fspath(path)
     try:
-        with open(path, "rb") as file, np.load(file, allow_pickle=False) as found:
+        with open_regular(path) as file, np.load(file, allow_pickle=False) as found:
             arrays = {name: found[name] for name in found.files}
         notes = json.loads(arrays.pop("notes").tobytes().decode())
     except FileNotFoundError as error:
         raise LoadError(f"{shown}: there is no such file") from error
-    except (OSError, ValueError, KeyError, EOFError, AttributeError, zipfile.BadZipFile, zlib.error) as error:
+    except UNREADABLE as error:
         raise LoadError(
             f"{shown}: expected a run saved by Catena, found a file that is cut off or something else ({error})"
         ) from error

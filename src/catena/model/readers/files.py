@@ -11,6 +11,7 @@ import stat
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import IO
 
 MAX_BYTES = 256 * 2**20
 
@@ -21,19 +22,26 @@ class Refused(ValueError):
     """A file that is not opened, and why; the caller knows who asked for it."""
 
 
-def read_regular(path: str | os.PathLike[str], most: int = MAX_BYTES) -> bytes:
-    """The content of a regular file of up to `most` bytes. Raises Refused, or FileNotFoundError.
+def open_regular(path: str | os.PathLike[str]) -> IO[bytes]:
+    """A regular file, opened for reading. Raises Refused for anything else, or OSError.
 
     The file is opened without waiting and asked what it is afterwards, so that a FIFO or a device cannot hang us,
     whatever takes the file's place in between.
     """
+    file = open(path, "rb", opener=lambda name, _: os.open(name, _FLAGS))  # noqa: SIM115
+    if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+        file.close()
+        raise Refused("is not a regular file; read it yourself and pass its content")
+    return file
+
+
+def read_regular(path: str | os.PathLike[str], most: int = MAX_BYTES) -> bytes:
+    """The content of a regular file of up to `most` bytes. Raises Refused, or FileNotFoundError."""
     try:
-        with open(path, "rb", opener=lambda name, _: os.open(name, _FLAGS)) as file:
-            status = os.fstat(file.fileno())
-            if not stat.S_ISREG(status.st_mode):
-                raise Refused("is not a regular file; read it yourself and pass its content")
-            if status.st_size > most:
-                raise Refused(too_large(status.st_size, most))
+        with open_regular(path) as file:
+            size = os.fstat(file.fileno()).st_size
+            if size > most:
+                raise Refused(too_large(size, most))
             return file.read(most + 1)
     except (FileNotFoundError, Refused):
         raise
