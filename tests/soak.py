@@ -2,9 +2,9 @@
 
     python -m tests.soak --minutes 10
 
-Every answer is compared bit by bit with one that was computed before. Any difference, crash, hang, error of another
-kind or growth of memory ends the run with a message and a status that is not zero. A few seconds of it are part of the
-tests.
+Every answer is compared bit by bit with one that was computed before: all questions of three robots, rollouts, and a
+closed system. Any difference, crash, hang, error of another kind or growth of memory ends the run with a message and a
+status that is not zero. A few seconds of it, with a few of the questions, are part of the tests.
 """
 
 from __future__ import annotations
@@ -22,11 +22,14 @@ import sys
 import threading
 import time
 import warnings
+from functools import partial
+from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 from tests.asking import Asked, every_question, results
+from tests.closed_systems import around, state
 
 import catena
 from catena.errors import CatenaError
@@ -42,6 +45,10 @@ PATIENCE = 300.0
 WRONG: tuple[Any, ...] = (None, "x", np.zeros(1), np.zeros((3, 2)), [[]], 1j)
 
 
+def _bits(answer: Any) -> list[bytes]:
+    return [x.tobytes() for x in results(answer)]
+
+
 class Known(NamedTuple):
     """A question with its answer."""
 
@@ -50,8 +57,7 @@ class Known(NamedTuple):
     answer: list[bytes]
 
     def check(self, found: Any) -> None:
-        same = [x.tobytes() for x in results(found)] == self.answer
-        if not same:
+        if _bits(found) != self.answer:
             raise AssertionError(f"robot {self.robot}: {self.asked.label} gave other bits")
 
 
@@ -69,6 +75,7 @@ class Soak:
     """What is asked, how often each kind of thing was done, and what went wrong."""
 
     def __init__(self, seed: int, small: bool) -> None:
+        """With `small`, smaller robots are asked one of five questions: there is less to compile."""
         kinds = ("revolute", "prismatic", "spherical", "universal", "helical")
         self.robots = [
             catena.random_tree(seed, 3 if small else 6, kinds, base="floating"),
@@ -80,20 +87,21 @@ class Soak:
         self.children: dict[int, float] = {}
         self.ended = False
         rng = np.random.default_rng(seed)
-        self.known = [k for i, robot in enumerate(self.robots) for k in self._answers(i, robot, rng)]
+        self.known = [k for i, robot in enumerate(self.robots) for k in self._answers(i, robot, rng, 5 if small else 1)]
+        self.known += [Known(asked, -1, _bits(asked())) for asked in (*_rollouts(self.robots, rng), *_closed(rng))]
         self.plain = [k for k in self.known if " " not in k.asked.label]  # of robots, not of mass matrices
 
-    def _answers(self, i: int, robot: catena.Robot, rng: np.random.Generator) -> list[Known]:
+    def _answers(self, i: int, robot: catena.Robot, rng: np.random.Generator, every: int) -> list[Known]:
         found = []
         for batch in BATCHES:
-            for asked in every_question(robot, rng, batch):
+            for asked in islice(every_question(robot, rng, batch), i % every, None, every):
                 if asked.label.startswith("dense") or (len(robot.links) > 60 and batch == BATCHES[-1]):
                     continue  # LAPACK may share its work in other ways; long chains take long
                 try:
                     answer = asked()
                 except CatenaError:
                     continue
-                found.append(Known(asked, i, [x.tobytes() for x in results(answer)]))
+                found.append(Known(asked, i, _bits(answer)))
         return found
 
     def ask(self, known: Known, kind: str) -> None:
@@ -104,7 +112,7 @@ class Soak:
             options = {n: x.tolist() for n, x in asked.arguments.items() if isinstance(x, np.ndarray) and x.size < 500}
         elif way < 0.4:
             options = {n: np.asfortranarray(x) for n, x in asked.arguments.items() if isinstance(x, np.ndarray)}
-        elif way < 0.5:
+        elif way < 0.5 and "rolled" not in asked.label:
             outs = tuple(np.empty_like(x) for x in results(asked()))
             options = {"out": outs if len(outs) > 1 else outs[0]}
         known.check(asked(**options))
@@ -197,6 +205,35 @@ class Soak:
                 self.wrong.append("a child hangs")
 
 
+def _rollouts(robots: list[catena.Robot], rng: np.random.Generator) -> list[Asked]:
+    """Rollouts of robots, of one sample and of many."""
+
+    def ask(robot: catena.Robot, q: Any, v: Any, tau: Any, out: Any = None) -> tuple[Any, Any]:
+        run = robot.rollout(q, v, tau, 1e-3, out=out)
+        return run.q, run.v
+
+    found = []
+    for robot in robots:
+        for batch in ((), (50,)):
+            q, v, tau = robot.random_configuration(rng, batch), *rng.standard_normal((2, *batch, robot.nv))
+            given = {"q": q, "v": v, "tau": np.stack([tau] * 4, axis=-2)}
+            found.append(Asked("a rollout", partial(ask, robot), given))
+    return found
+
+
+def _closed(rng: np.random.Generator) -> list[Asked]:
+    """Accelerations and rollouts of two arms that hold one body."""
+    system = around(2, ["Ball"])
+    q, v, tau = state(system, rng)
+
+    def rollout(q: Any, v: Any, tau: Any) -> tuple[Any, Any]:
+        run = system.rollout(q, v, np.stack([tau, tau]), 1e-3)
+        return run.q, run.v
+
+    given = {"q": q, "v": v, "tau": tau}
+    return [Asked("a system", system.forward_dynamics, given), Asked("a system rolled out", rollout, given)]
+
+
 def resident() -> int:
     """Bytes that the process has in memory."""
     return int(STATM.read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE") if STATM.exists() else 0
@@ -255,7 +292,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--minutes", type=float, default=10.0)
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--small", action="store_true", help="robots that compile quickly")
+    parser.add_argument("--small", action="store_true", help="robots that compile quickly, and fewer questions")
     given = parser.parse_args()
     faulthandler.enable()
     warnings.simplefilter("ignore")
