@@ -11,8 +11,8 @@ import catena
 from catena.algorithms.pieces import functions, solved_for
 from catena.fixman import solve_in_pieces
 from catena.functions.linkwise import evaluate
-from catena.functions.pieces import ports_of
-from catena.model.pattern import Pattern, part_of, pattern_of
+from catena.functions.piece_kernels import ports_of
+from catena.model.pattern import Pattern, Run, part_of, pattern_of
 
 
 def agrees(robot: catena.Robot, q, b, pieces: int | None = None) -> bool:
@@ -46,7 +46,7 @@ def mixed(n: int) -> catena.Robot:
 @pytest.mark.parametrize("axes", ["z", "zy", "xyz"])
 def test_pieces_give_what_the_whole_gives(axes, pieces, rng) -> None:
     robot = catena.rod_chain(203, axes=axes, radius=0.1)
-    assert pattern_of(robot.tree) == (0, len(axes))
+    assert pattern_of(robot.tree, Run(0, 203)) == (0, len(axes), True)
     assert agrees(robot, *state(robot, rng), pieces)
 
 
@@ -83,21 +83,21 @@ def test_rotors_and_straight_chains(rng) -> None:
 @pytest.mark.parametrize("pieces", [1, 3, 8])
 def test_joints_of_all_sorts(pieces, rng) -> None:
     robot = mixed(26)
-    assert pattern_of(robot.tree) == (0, 3)
+    assert pattern_of(robot.tree, Run(0, 26)) == (0, 3, True)
     assert agrees(robot, *state(robot, rng), pieces)
 
 
 def test_cuts_pass_on_what_joints_feel() -> None:
     """About parallel axes: the moment about them, and forces across them."""
     chains = {axes: catena.rod_chain(6, axes=axes, radius=0.1).tree for axes in ("z", "y", "zy")}
-    ports = {axes: ports_of(part_of(tree, Pattern(0, len(axes)), 2)) for axes, tree in chains.items()}
+    ports = {axes: ports_of(part_of(tree, Pattern(0, len(axes), True), 2)) for axes, tree in chains.items()}
     assert ports == {"z": (2, 3, 4), "y": (2, 3, 4), "zy": (0, 1, 2, 3, 4, 5)}
 
 
 def test_kernels_agree_with_the_readable_reference(rng) -> None:
     robot = catena.rod_chain(8, radius=0.1)
     gather = functions(tuple(range(6)))["gather"]
-    tree = part_of(robot.tree, Pattern(0, 2), 4)
+    tree = part_of(robot.tree, Pattern(0, 2, True), 4)
     q, b, last = rng.uniform(-1, 1, 4), rng.standard_normal(4), np.eye(4)[3]
     expected = evaluate(tree, gather, {"q": q, "b": b, "last": last})
     found = catena.functions.engine.kernel(catena.Robot(tree), gather, kernel="rolled")(q, b, last)
@@ -112,12 +112,10 @@ def test_linear_systems_without_pivots(rng) -> None:
 
 
 def test_refusals(rng) -> None:
-    uneven = catena.rod_chain(30, length=rng.uniform(1, 2, 30), radius=0.1)
-    with pytest.raises(catena.UnsupportedError, match="pattern"):
-        solve_in_pieces(uneven, np.zeros(30), np.zeros(30))
-    fork = catena.random_tree(1, 6, branching=1.0)
-    with pytest.raises(catena.UnsupportedError, match="serial"):
-        solve_in_pieces(fork, np.zeros(fork.nq), np.zeros(fork.nv))
+    kinds = rng.integers(0, 3, 30).astype(np.int8)
+    mixed = dataclasses.replace(catena.rod_chain(30, radius=0.1).tree, joint_type=kinds)
+    with pytest.raises(catena.UnsupportedError, match="types of joints"):
+        solve_in_pieces(catena.Robot(mixed), np.zeros(30), np.zeros(30))
     for pieces in (16, 0, -1):
         with pytest.raises(catena.ShapeError, match="1 to 15"):
             solve_in_pieces(catena.rod_chain(30, radius=0.1), np.zeros(30), np.zeros(30), pieces)

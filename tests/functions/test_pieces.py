@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 import catena
-from catena.functions.pieces import Chain, InPieces
-from catena.functions.store import LONG
-from catena.model.pattern import pattern_of
+from catena.functions.pieces import InPieces, Pieces
+from catena.functions.store import LONG, LONG_APART
+from catena.model.pattern import Cut, Pattern, Run, cuts_of, pattern_of, runs_of
 
 
 def relative(found: np.ndarray, expected: np.ndarray) -> float:
@@ -42,6 +43,34 @@ def jointed(n: int, first: str = "", armature: float = 0.0) -> catena.Robot:
     return builder.build()
 
 
+def uneven(n: int, rng: np.random.Generator) -> catena.Robot:
+    """A chain in which no two links are alike."""
+    tree = rods(n).tree
+    turned = np.linalg.qr(rng.standard_normal((2, n, 3, 3)))[0]
+    turned *= np.sign(np.linalg.det(turned))[..., None, None]
+    moments = rng.uniform(0.1, 0.2, (n, 3, 1)) * np.swapaxes(turned[0], 1, 2)
+    changes = {"mass": rng.uniform(0.5, 2, n), "com": rng.uniform(-0.5, 0.5, (n, 3)), "inertia": turned[0] @ moments}
+    return catena.Robot(replace(tree, placement_rotation=turned[1], armature=rng.uniform(0, 0.1, n), **changes))
+
+
+def branched(lengths: Sequence[int], first: str = "", mass: Callable[[int], float] = lambda i: 1.0) -> catena.Robot:
+    """Branches of so many links, of which the last hangs on the middle of the one before, perhaps on another link."""
+    builder, root = catena.Builder("branched", gravity=(1.0, -2.0, -9.0)), "base"
+    if first:
+        root = "trunk"
+        builder.link(root, mass=2.0, com=(0, 0.1, 0), inertia=np.diag([1.0, 1.5, 2.0]))
+        getattr(builder, first)("first", "base", root, position=(0.1, 0.2, 0.3))
+    for i, n in enumerate(lengths):
+        parent = f"{i - 1}.{lengths[i - 1] // 2}" if i and i == len(lengths) - 1 else root
+        for k in range(n):
+            m, link = mass(k), f"{i}.{k}"
+            builder.link(link, mass=m, com=(0.3, 0.1, 0.2), inertia=m * np.diag([0.1, 0.2, 0.25]))
+            place = (0.7, 0.1, 0.05) if k else (1.0 + i, 0.1, 0)
+            builder.revolute(f"j{link}", parent, link, axis="zyx"[k % 3], position=place)
+            parent = link
+    return builder.build()
+
+
 CHAINS: dict[str, tuple[Callable[[], catena.Robot], bool]] = {
     "hinges in turn": (lambda: rods(61), True),
     "a plane": (lambda: rods(61, axes="y"), False),
@@ -49,6 +78,13 @@ CHAINS: dict[str, tuple[Callable[[], catena.Robot], bool]] = {
     "a floating polymer": (
         lambda: catena.point_mass_chain(np.ones(30), 1.0, coordinates="torsions+angles", base="floating"),
         False,
+    ),
+    "no two links alike": (lambda: uneven(31, np.random.default_rng(1)), True),
+    "every other link without a mass": (lambda: rods(41, mass=np.resize([1.0, 0.0], 41)), False),
+    "branches": (lambda: branched([20, 20, 10]), False),
+    "branches of a floating link, all of them different": (
+        lambda: branched([20, 14, 20], "free", lambda k: 1 + np.sin(k) ** 2),
+        True,
     ),
 }
 """Chains, and whether wrenches act on their links."""
@@ -58,11 +94,28 @@ CHAINS: dict[str, tuple[Callable[[], catena.Robot], bool]] = {
 def test_pieces_move_as_the_whole_does(name: str, rng: np.random.Generator) -> None:
     make, pushed = CHAINS[name]
     robot = make()
-    given = [*state(robot, rng), *[rng.standard_normal((robot.tree.n, 6))] * pushed]
-    expected = robot.forward_dynamics(*given, kernel="rolled")
-    chain = Chain.of(robot._compiled)
+    q, v, tau = state(robot, rng)
+    wrenches = [rng.standard_normal((robot.tree.n, 6))] * pushed
+    expected = robot.forward_dynamics(q, v, tau, *wrenches, kernel="rolled")
+    solution = robot.mass_matrix(q).solve(tau)
+    cut = Pieces.of(robot._compiled)
     for pieces in (1, 2, 3):
-        assert relative(chain.forward(*given, pieces=pieces)[0], expected) < 1e-11  # type: ignore[arg-type]
+        assert relative(cut.forward(q, v, tau, *wrenches, pieces=pieces)[0], expected) < 1e-11
+        assert relative(cut.solve(q, tau, pieces), solution) < 1e-11
+
+
+def test_long_chains_of_any_kind_are_cut_by_themselves(rng: np.random.Generator) -> None:
+    n = LONG_APART
+    planar = catena.rod_chain(n, axes="z", radius=0.1, mass=rng.uniform(0.5, 2, n), length=rng.uniform(0.5, 2, n))
+    parent = np.arange(-1, n - 1)
+    parent[n // 2] = 0
+    fork = replace(rods(n).tree, parent=parent)
+    for robot in (planar, catena.Robot(fork)):
+        given = rng.uniform(-1, 1, (3, n))
+        found = robot.forward_dynamics(*given)
+        loops = robot.forward_dynamics(*given, kernel="rolled")
+        assert not np.array_equal(found, loops)
+        assert relative(found, loops) < 1e-10
 
 
 def test_long_chains_are_cut_by_themselves(rng: np.random.Generator) -> None:
@@ -70,7 +123,7 @@ def test_long_chains_are_cut_by_themselves(rng: np.random.Generator) -> None:
     q, v, tau = state(robot, rng)
     found = robot.forward_dynamics(q, v, tau)
     assert isinstance(robot._compiled.kernel(catena.functions.catalogue.FORWARD_DYNAMICS["innovations"]), InPieces)
-    assert np.array_equal(found, Chain.of(robot._compiled).forward(q, v, tau)[0])
+    assert np.array_equal(found, Pieces.of(robot._compiled).forward(q, v, tau)[0])
     assert np.array_equal(robot.forward_dynamics(q[None], v, tau), found[None])
     out = tau.copy()
     assert robot.forward_dynamics(q, v, out, out=out) is out
@@ -99,12 +152,13 @@ def test_threads_do_not_matter(rng: np.random.Generator) -> None:
 
 
 @pytest.mark.parametrize("bent", [1.0, 1e-3])
-def test_errors_are_at_most_three_times_those_of_loops(bent: float, rng: np.random.Generator) -> None:
-    robot = catena.rod_chain(1500)
+@pytest.mark.parametrize("name", ["rods", "uneven"])
+def test_errors_are_at_most_three_times_those_of_loops(name: str, bent: float, rng: np.random.Generator) -> None:
+    robot = catena.rod_chain(1500) if name == "rods" else uneven(500, rng)
     q, v, tau = rng.uniform(-1, 1, (3, robot.nv))
     exact = catena.evaluate(robot, "forward_dynamics", bent * q, v, tau, scalar=np.longdouble)
-    loops = np.abs(robot.forward_dynamics(bent * q, v, tau) - exact)
-    pieces = np.abs(Chain.of(robot._compiled).forward(bent * q, v, tau, pieces=16)[0] - exact)
+    loops = np.abs(robot.forward_dynamics(bent * q, v, tau, kernel="rolled") - exact)
+    pieces = np.abs(Pieces.of(robot._compiled).forward(bent * q, v, tau, pieces=16)[0] - exact)
     assert pieces.max() <= 3 * loops.max()
     assert np.median(pieces) <= 3 * np.median(loops)
 
@@ -119,21 +173,26 @@ def test_residuals_are_those_of_loops(rng: np.random.Generator) -> None:
 
 
 def test_chains_that_are_not_cut(rng: np.random.Generator) -> None:
-    """Where no piece repeats, or one by itself would be singular, loops answer."""
-    uneven = catena.rod_chain(LONG, length=rng.uniform(1, 2, LONG), radius=0.1)
-    given = rng.uniform(-1, 1, (3, LONG))
-    found = uneven.forward_dynamics(*given)
-    assert np.array_equal(found, uneven.forward_dynamics(*given, kernel="rolled"))
-    massless = np.resize([1.0, 0.0], 21)
-    hollow = catena.rod_chain(21, mass=massless, radius=0.1)
+    """Where types of joints do not repeat themselves, or pieces by themselves would be singular, loops answer."""
+    tree = rods(LONG_APART).tree
+    mixed = catena.Robot(replace(tree, joint_type=rng.integers(0, 3, tree.n).astype(tree.joint_type.dtype)))
+    given = rng.uniform(-1, 1, (3, tree.n))
+    assert np.array_equal(mixed.forward_dynamics(*given), mixed.forward_dynamics(*given, kernel="rolled"))
+    hollow = catena.rod_chain(33, axes="z", mass=np.arange(33) % 12 == 8)
     with pytest.raises(catena.UnsupportedError, match="singular"):
-        Chain.of(hollow._compiled)
+        Pieces.of(hollow._compiled)
+    with pytest.raises(catena.UnsupportedError, match="64 runs"):
+        Pieces.of(catena.random_tree(1, 300, branching=0.9)._compiled)
 
 
-def test_what_comes_before_a_pattern(rng: np.random.Generator) -> None:
-    assert pattern_of(jointed(30, "free").tree) == (1, 3)
-    with pytest.raises(catena.UnsupportedError, match="pattern"):
-        pattern_of(catena.rod_chain(30, mass=rng.uniform(1, 2, 30)).tree)
+def test_patterns(rng: np.random.Generator) -> None:
+    tree = jointed(30, "free").tree
+    assert pattern_of(tree, Run(0, 31)) == (1, 3, True)
+    tree = replace(tree, mass=rng.uniform(1, 2, 31))
+    assert pattern_of(tree, Run(0, 31)) == (1, 3, False)
+    assert runs_of(branched([4, 6, 2], "free").tree) == [(0, 1), (1, 5), (5, 9), (9, 11), (11, 13)]
+    head, rest = Run(0, 1), Run(1, 31)
+    assert cuts_of(Run(0, 31), Pattern(1, 3, False), 2, 1) == [Cut(*head, 1, False, head), Cut(1, 31, 2, False, rest)]
 
 
 def test_pieces_that_are_nearly_singular(rng: np.random.Generator) -> None:

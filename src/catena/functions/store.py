@@ -33,8 +33,8 @@ UNROLLABLE = 250
 """Straight-line code for more links than this would take too long to make."""
 
 
-LONG = 30_000
-"""From so many links on, one sample of a chain is cut in pieces, if the chain repeats itself."""
+LONG, LONG_APART = 30_000, 100_000
+"""From so many links in long runs on, one sample is cut in pieces: of links that repeat themselves, or of any."""
 
 
 class Compiled(Books):
@@ -108,10 +108,10 @@ class Compiled(Books):
         from catena.kernels.build import rolled_kernel, signature, unrolled_kernel
 
         if shape == "in pieces":
-            from catena.functions.pieces import Chain, InPieces
+            from catena.functions.pieces import InPieces, Pieces
 
             described = signature(self.tree, function, present, dtype)
-            return InPieces(Chain.of(self), described, lambda: self.kernel(function, present, dtype, "rolled"))
+            return InPieces(Pieces.of(self), described, lambda: self.kernel(function, present, dtype, "rolled"))
         found = followers(self.tree)
         if found is not None and shape == "rolled" and function.algorithm is not by_recipe:
             function = self._by_whole_tree(found, function, present, dtype)
@@ -138,13 +138,13 @@ class Compiled(Books):
         known = function.name == FD3.name and function.algorithm is FD3.algorithm  # and nothing that is made of it
         if not known or self.tree.n < LONG or self.tree.mimic or dtype != np.float64:
             return False
-        from catena.functions.pieces import Chain
+        from catena.functions.pieces import Pieces
 
         try:
-            Chain.of(self)
+            cut = Pieces.of(self)
         except UnsupportedError:
             return False
-        return True
+        return cut.cut_links >= max(LONG if cut.alike else LONG_APART, self.tree.n / 2)
 
 
 def check_kernel_shape(shape: str | None) -> None:

@@ -32,7 +32,7 @@ from catena.arguments.arrays import Port, Signature
 from catena.functions.function import Function, Kind, Repeated, dense_shape, is_dense, kind
 from catena.functions.linkwise import lowered_for, trace
 from catena.kernels.call.kernel import Kernel, repeated_ports
-from catena.kernels.codegen.context import Context, context_of, layout_of
+from catena.kernels.codegen.context import Context, Shares, context_of, layout_of
 from catena.kernels.codegen.elementwise import elementwise_ir, is_elementwise
 from catena.kernels.codegen.program import read
 from catena.kernels.codegen.repeated import Places, RepeatedSingle, RepeatedTiles
@@ -49,6 +49,9 @@ from catena.trace.graph import Operand
 from catena.trace.recorder import classify, recorded
 
 ROLLED = Codegen(opt=2, passes=1)  # more passes take half as long again and gain nothing
+
+Sizes = tuple[int, int, int]
+"""The numbers of links, of coordinates and of speeds."""
 
 
 def unrolled_kernel(tree: Tree, function: Function, present: tuple[str, ...], dtype: np.dtype[Any]) -> Kernel:
@@ -164,10 +167,32 @@ def _rolled(
     return module, context_of(lowered, which, recording.columns, dtype)
 
 
+def shares_of(tree: Tree, function: Function, links: range, count: int, dtype: np.dtype[Any]) -> Shares:
+    """Some links of a chain in so many equal shares, for functions that are lowered as this one."""
+    return Shares.of(lowered_for(tree, function), links, count, host().lanes(dtype), dtype)
+
+
+def share_kernel(shares: Shares, function: Function, present: tuple[str, ...], links: int) -> Kernel:
+    """Loops over the first `links` of every share, which are the samples of a call: its sample i is share i."""
+    target, given, dtype = host(), function.given(present), shares.constants.dtype
+    recording = replace(recorded(shares.share, shares.classes, function, given), columns=shares.columns)
+    fused = recording.fused() if target.has_fma else recording
+    layout = layout_of(shares.share, shares.classes)
+    kinds = _kinds(given), _kinds(function.outputs)
+    ir = rolled_ir(fused, *kinds, layout, target, dtype, function.shared, apart=True)
+    module, context = compile_cached(("rolled", ir), lambda: ir, ROLLED), shares.context(links)
+    sizes = links, int(shares.share.q_start[links]), int(shares.share.v_start[links])
+    return _kernel(_signature(sizes, function, present, dtype), module, links, context)
+
+
 def signature(tree: Tree, function: Function, present: tuple[str, ...], dtype: np.dtype[Any]) -> Signature:
     """What a kernel of a function takes and gives, without making it."""
+    return _signature((tree.n, tree.nq, tree.nv), function, present, dtype)
+
+
+def _signature(sizes: Sizes, function: Function, present: tuple[str, ...], dtype: np.dtype[Any]) -> Signature:
     inputs, outputs = function.given(present), function.outputs
-    return Signature(function.question, _ports(tree, inputs, function.positive), _ports(tree, outputs), dtype)
+    return Signature(function.question, _ports(sizes, inputs, function.positive), _ports(sizes, outputs), dtype)
 
 
 def _kernel(wanted: Signature, module: Module, links: int = 0, context: Context = ()) -> Kernel:
@@ -179,10 +204,9 @@ def _kinds(arrays: Mapping[str, str]) -> dict[str, Kind]:
     return {name: kind(k) for name, k in arrays.items()}
 
 
-def _ports(tree: Tree, arrays: Mapping[str, str], positive: Sequence[str] = ()) -> tuple[Port, ...]:
-    return tuple(Port(name, _shape(tree, k), name in positive) for name, k in arrays.items())
+def _ports(sizes: Sizes, arrays: Mapping[str, str], positive: Sequence[str] = ()) -> tuple[Port, ...]:
+    return tuple(Port(name, _shape(sizes, k), name in positive) for name, k in arrays.items())
 
 
-def _shape(tree: Tree, kind_name: str) -> tuple[int, ...]:
-    sizes = tree.n, tree.nq, tree.nv
+def _shape(sizes: Sizes, kind_name: str) -> tuple[int, ...]:
     return dense_shape(kind_name, *sizes) if is_dense(kind_name) else kind(kind_name).full_shape(*sizes)

@@ -1,4 +1,4 @@
-"""Chains that repeat a pattern of links: from where on, how long it is, and shorter chains of the same links."""
+"""Long runs of links in trees, the patterns that they repeat, and where they are cut into pieces of equal length."""
 
 from __future__ import annotations
 
@@ -8,7 +8,9 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from catena.errors import UnsupportedError
+from catena.errors import SingularError, UnsupportedError
+from catena.model.joints import Continuous, Revolute
+from catena.model.singular import check_invertible
 from catena.model.tree import Tree
 
 Array = npt.NDArray[Any]
@@ -26,47 +28,133 @@ _PLACEMENT = ("placement_rotation", "placement_position")
 _PER_LINK = ("joint_type", *_PLACEMENT, "joint_rotation", "pitch", "mass", "com", "inertia")
 
 
+class Run(NamedTuple):
+    """Links `start` to `stop` - 1, each of which hangs on the one before, which carries no other."""
+
+    start: int
+    stop: int
+
+    @property
+    def length(self) -> int:
+        """How many links these are."""
+        return self.stop - self.start
+
+
 class Pattern(NamedTuple):
-    """From link `start` on, a chain repeats itself every `period` links, the placement of link `start` aside."""
+    """From link `start` on, a run repeats itself every `period` links.
+
+    If they are `alike`, in all numbers, the placement of link `start` aside; otherwise in the types of joints.
+    """
 
     start: int
     period: int
+    alike: bool
 
 
-def pattern_of(tree: Tree) -> Pattern:
-    """The pattern of a serial chain; UnsupportedError if it has none."""
-    if tree.n < 2 or not np.array_equal(tree.parent, np.arange(-1, tree.n - 1)):
-        raise UnsupportedError("only a serial chain of two links or more can be cut into pieces one after the other")
-    for start in range(LONGEST_START + 1):
-        for period in range(1, min(LONGEST_PATTERN, (tree.n - start) // 2) + 1):
-            if _repeats(tree, start, period, start + _SAMPLE) and _repeats(tree, start, period, tree.n):
-                return Pattern(start, period)
-    raise UnsupportedError(
-        f"a chain can be cut into equal pieces if it repeats a pattern of at most {LONGEST_PATTERN} links, after at "
-        f"most {LONGEST_START} others; this one does not"
+class Cut(NamedTuple):
+    """Links `start` to `stop` - 1 in pieces of equal length, which are `alike` if they have the same numbers.
+
+    If not, they are like all of those `among` which they are in the kinds of links.
+    """
+
+    start: int
+    stop: int
+    pieces: int
+    alike: bool
+    among: Run
+
+    @property
+    def length(self) -> int:
+        """How many links a piece has."""
+        return (self.stop - self.start) // self.pieces
+
+
+def runs_of(tree: Tree) -> list[Run]:
+    """The runs that a tree is made of, in the order of their links; each is as long as can be."""
+    children = np.bincount(tree.parent + 1, minlength=tree.n + 1)
+    number = np.arange(tree.n)
+    on = (tree.parent == number - 1) & (number > 0) & (children[:-1] == 1)
+    starts = np.flatnonzero(~on).tolist()
+    return [Run(*ends) for ends in zip(starts, [*starts[1:], tree.n], strict=True)]
+
+
+def pattern_of(tree: Tree, run: Run) -> Pattern:
+    """The pattern of a run; UnsupportedError if it has none, or none between whose repetitions it could be cut.
+
+    What is cut off must not be singular by itself.
+    """
+    kinds = np.where(tree.joint_type == Continuous.code, np.int8(Revolute.code), tree.joint_type)
+    fault = (
+        f"expected types of joints that repeat a pattern of at most {LONGEST_PATTERN} links, after at most "
+        f"{LONGEST_START} others; found none"
     )
+    for alike in (True, False):
+        for start in range(run.start, min(run.start + LONGEST_START + 1, run.stop)):
+            period = _period(tree, kinds, start, run.stop, alike)
+            if period is None:
+                continue
+            try:
+                check_invertible(links_of(tree, start, start + period))
+            except SingularError as error:
+                fault = str(error)
+            else:
+                return Pattern(start, period, alike)
+    raise UnsupportedError(f"this chain cannot be cut into equal pieces: {fault}")
+
+
+def _period(tree: Tree, kinds: Array, start: int, stop: int, alike: bool) -> int | None:
+    """After how many links a run repeats itself from link `start` on, in all numbers or in kinds of links."""
+    for period in range(1, min(LONGEST_PATTERN, (stop - start) // 2) + 1):
+        ends = [min(start + _SAMPLE, stop), stop]
+        if all(_repeats(tree, start, period, end) if alike else _same(kinds, start, period, end) for end in ends):
+            return period
+    return None
+
+
+def _same(column: Array, start: int, period: int, stop: int) -> bool:
+    return bool(np.array_equal(column[start + period : stop], column[start : stop - period]))
 
 
 def _repeats(tree: Tree, start: int, period: int, stop: int) -> bool:
-    stop = min(stop, tree.n)
     for name in _PER_LINK:
         column = getattr(tree, name)
-        first = start + int(name in _PLACEMENT)
-        if column.strides[0] and not np.array_equal(column[first + period : stop], column[first : stop - period]):
+        if column.strides[0] and not _same(column, start + int(name in _PLACEMENT), period, stop):
             return False
     rows = tree.armature[tree.v_start[start] : tree.v_start[stop]]
     shift = int(tree.v_start[start + period] - tree.v_start[start])
     return bool(np.array_equal(rows[shift:], rows[: len(rows) - shift]))
 
 
-def part_of(tree: Tree, pattern: Pattern, length: int) -> Tree:
-    """Links like those of the pattern, `length` of them, on a base that stands for the link before them.
+def cuts_of(run: Run, pattern: Pattern, pieces: int, first: int) -> list[Cut]:
+    """A run as what comes before link `first`, so many equal pieces from there on, and what is left."""
+    stop = first + (run.stop - first) // pieces // pattern.period * pattern.period * pieces
+    head, rest = Run(run.start, first), Run(first, run.stop)
+    cuts = [
+        Cut(*head, 1, False, head),
+        Cut(first, stop, pieces, pattern.alike, rest),
+        Cut(stop, run.stop, 1, pattern.alike, rest),
+    ]
+    return [cut for cut in cuts if cut.stop > cut.start]
 
-    The base's frame is that link's joint frame, the one in which kernels compute when no other is chosen.
-    """
-    start = min(pattern.start + pattern.period, tree.n - pattern.period)
+
+def part_of(tree: Tree, pattern: Pattern, length: int) -> Tree:
+    """Links like those of the pattern, `length` of them, on a base that stands for the link before them."""
+    start = pattern.start + pattern.period
     part = _links(tree, start + np.arange(length) % pattern.period)
-    before = tree.joint_rotation[start + pattern.period - 1]
+    return _on(part, tree.joint_rotation[start + pattern.period - 1])
+
+
+def links_of(tree: Tree, start: int, stop: int) -> Tree:
+    """Some links of a run, on a base that stands for the link before them."""
+    part, parent = _links(tree, np.arange(start, stop)), int(tree.parent[start])
+    return part if parent < 0 else _on(part, tree.joint_rotation[parent])
+
+
+def _on(part: Tree, before: Array) -> Tree:
+    """The same on a base whose frame is the joint frame of the link before: kernels compute in it if they choose none.
+
+    `before` is the rotation of that frame.
+    """
     if np.array_equal(before, np.eye(3)):
         return part
     placement = {name: getattr(part, name).copy() for name in _PLACEMENT}
@@ -75,9 +163,9 @@ def part_of(tree: Tree, pattern: Pattern, length: int) -> Tree:
     return replace(part, **placement)
 
 
-def first_links(tree: Tree, length: int) -> Tree:
-    """The first links of a chain, `length` of them."""
-    return _links(tree, np.arange(length))
+def linked(tree: Tree, parent: Array) -> Tree:
+    """So many links as there are parents, which are all alike: somewhere to put numbers for each."""
+    return replace(_links(tree, np.zeros(len(parent), dtype=np.int64)), parent=parent)
 
 
 def _links(tree: Tree, order: Array) -> Tree:

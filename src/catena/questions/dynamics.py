@@ -55,9 +55,9 @@ class Dynamics(Answering):
 
     Arrays are array-likes of any real dtype with any leading dimensions, which broadcast against each other; results
     are float64 unless `dtype` says float32, and are written to `out` if that is given. They are the same bit by bit for
-    any batch size and number of threads; but forward dynamics of one chain of 30,000 links or more alone, which is cut
-    in pieces, differs from a batch by rounding. The first call of a function compiles it for this robot. `kernel`
-    forces "unrolled" or "rolled" machine code.
+    any batch size and number of threads; but one sample of forward dynamics of a chain of 30,000 links or more, which
+    is cut in pieces, differs from a batch by rounding. The first call of a function compiles it for this robot.
+    `kernel` forces "unrolled" or "rolled" machine code.
     """
 
     __slots__ = ()

@@ -26,12 +26,12 @@ def strides(w: Writer, count: int) -> list[str]:
     return [w.new(f"load i64, ptr {place}") for place in places]
 
 
-def single_function(core: str, inputs: Sequence[str], outputs: Sequence[str]) -> str:
-    """``single``: the function ``core`` for one lane, on rows as they are."""
+def single_function(core: str, inputs: Sequence[str], outputs: Sequence[str], numbered: bool = False) -> str:
+    """``single``: the function ``core`` for one lane, on rows as they are, of the first of ``numbered`` samples."""
     w = Writer()
     w.label("entry")
     rows = pointers(w, "%inputs", len(inputs)) + pointers(w, "%outputs", len(outputs))
-    arguments = ", ".join(f"ptr {row}" for row in rows)
+    arguments = ", ".join([*["i64 0"] * numbered, *[f"ptr {row}" for row in rows]])
     w.put(f"call void @{core}1(ptr %context, {arguments}, ptr %scratch)")
     w.put("ret void")
     return w.function(SINGLE)
@@ -44,11 +44,13 @@ def batch_function(
     lanes: Lanes,
     prologue: Sequence[str] = (),
     one_row: Sequence[int] = (),
+    numbered: bool = False,
 ) -> str:
     """``batch``: W samples at a time, the last one repeated where there are fewer, in blocks ``[component][lane]``.
 
     ``inputs`` and ``outputs`` are the widths of the rows: numbers, or values that the lines of the ``prologue`` define.
     Inputs whose numbers are in ``one_row`` have one row for all samples, which the function ``core`` gets as it is.
+    Where samples are ``numbered``, it is also told which is its first; that is a multiple of the lanes.
     """
     w = Writer()
     w.label("entry")
@@ -67,7 +69,7 @@ def batch_function(
     for i, (row, stride, width) in enumerate(zip(rows_in, steps, inputs, strict=True)):
         if i not in one_row:
             transpose(w, "gather", lanes, row, loop.i, "%stop", stride, blocks[i], width)
-    arguments = ", ".join(f"ptr {block}" for block in blocks)
+    arguments = ", ".join([*[f"i64 {loop.i}"] * numbered, *[f"ptr {block}" for block in blocks]])
     w.put(f"call void @{core}{lanes.W}(ptr %context, {arguments}, ptr {at})")
     for i, (row, width) in enumerate(zip(rows_out, outputs, strict=True)):
         transpose(w, "scatter", lanes, row, loop.i, "%stop", width, blocks[len(inputs) + i], width)

@@ -18,7 +18,7 @@ from catena.kernels.codegen.entries import batch_function, single_function
 from catena.kernels.codegen.repeated import Places, repeated_function
 from catena.kernels.machine.target import Target
 from catena.trace.graph import LEAF, Expr, Operand, live
-from catena.trace.recorder import BASE, CARRY, CONST, PARENT, SELF, TIP, Body, Loop, Recording, Slot
+from catena.trace.recorder import BASE, CARRY, CONST, PARENT, SELF, TIP, Body, Loop, Recording, Slot, constants_of
 
 CARRIED_TWICE = 8
 """So many numbers may go from link to link for two samples in turn; of more, there are not enough registers."""
@@ -38,15 +38,18 @@ def rolled_ir(
     dtype: Any,
     shared: Sequence[str] = (),
     places: Places | None = None,
+    apart: bool = False,
 ) -> str:
     """The module: entry points ``batch`` and ``single`` as :mod:`catena.kernels.call.runtime` knows them.
 
     Inputs that are ``shared`` have one row for all samples of a batch, and are not spread over lanes in memory. With
-    ``places`` all is repeated, turn by turn.
+    ``places`` all is repeated, turn by turn. Samples that are ``apart`` have constants of their own, in lanes.
     """
     few = max([len(loop.start) for loop in recording.loops], default=0) <= CARRIED_TWICE
-    lanes = target.lanes(dtype) * (2 if shared and few else 1)  # two registers at a time: a chain is bound by latency
-    sweeps = {W: _Sweeps(recording, inputs, outputs, layout, target, dtype, W, shared) for W in sorted({1, lanes})}
+    twice = shared and few and not apart  # two registers at a time: a chain is bound by latency
+    lanes = target.lanes(dtype) * (2 if twice else 1)
+    own = lanes if apart else 0
+    sweeps = {W: _Sweeps(recording, inputs, outputs, layout, target, dtype, W, shared, own) for W in sorted({1, lanes})}
     arrays = [*inputs.values(), *outputs.values()]
     spread = [k for name, k in inputs.items() if name not in shared] + list(outputs.values())
     blocks = sum(layout.per_link(k) for k in spread), sum(layout.fixed(k) for k in spread)
@@ -73,9 +76,9 @@ def rolled_ir(
     prologue = [*load_words(NUMBERS), *[line for _, lines in widths for line in lines]]
     sizes_in, sizes_out = [[w for w, _ in part] for part in (widths[: len(inputs)], widths[len(inputs) :])]
     if places is None:
-        parts.append(single_function("sweeps", list(inputs), list(outputs)))
+        parts.append(single_function("sweeps", list(inputs), list(outputs), apart))
         one_row = [i for i, name in enumerate(inputs) if name in shared]
-        parts.append(batch_function("sweeps", sizes_in, sizes_out, Lanes(dtype, lanes), prologue, one_row))
+        parts.append(batch_function("sweeps", sizes_in, sizes_out, Lanes(dtype, lanes), prologue, one_row, apart))
     else:
         for W in sorted({1, lanes}):
             parts += repeated_function("sweeps", (sizes_in, sizes_out), Lanes(dtype, W), places, len(WORDS), prologue)
@@ -83,7 +86,10 @@ def rolled_ir(
 
 
 class _Sweeps:
-    """The function that runs all loops for W samples at once."""
+    """The function that runs all loops for W samples at once.
+
+    Where each of so many lanes has constants of its `own`, those lie side by side.
+    """
 
     def __init__(
         self,
@@ -95,7 +101,10 @@ class _Sweeps:
         dtype: Any,
         W: int,
         shared: Sequence[str],
+        own: int = 0,
     ) -> None:
+        self.own, self.constants = own, "%constants"
+        self._busiest = max(recording.loops, key=lambda x: sum(len(live(y.values)) for y in x.bodies)) if own else None
         self.recording, self.inputs, self.outputs, self.layout = recording, inputs, outputs, layout
         self.shared = {f"in:{name}" for name in shared}
         self.target, self.dtype, self.W = target, dtype, W
@@ -114,6 +123,8 @@ class _Sweeps:
         w.label("entry")
         w.lines += load_words(WORDS)
         w.put("%last = sub i64 %links, 1")
+        if self.own:
+            self.constants = self._at("%constants", w.new("mul i64 %sample, %own"), self.scalar)
         self._prologue()
         for slot, x in self.recording.base.items():
             self._store(self._at("%fields", str(self.recording.slots[slot])), self._number(x))
@@ -126,7 +137,8 @@ class _Sweeps:
         w.label(f"loop{len(self.recording.loops)}.start")
         self._epilogue()
         w.put("ret void")
-        head = f"internal void @sweeps{self.W}(ptr noalias %context, {pointers}, ptr noalias %fields)"
+        first = "i64 %sample, " if self.own else ""
+        head = f"internal void @sweeps{self.W}(ptr noalias %context, {first}{pointers}, ptr noalias %fields)"
         return w.function(head, self.align)
 
     def _at(self, base: str, index: str, element: str | None = None) -> str:
@@ -208,7 +220,8 @@ class _Sweeps:
     def _places(self, name: str, loop: Loop, number: int) -> dict[str, str]:
         """Where this turn finds constants, fields, inputs and outputs."""
         w, k = self.w, f"%{name}.k"
-        here = {CONST: self._at("%constants", w.new(f"mul i64 {k}, {self.row}"), self.scalar)}
+        row = self.row * (self.own or 1)
+        here = {CONST: self._at(self.constants, w.new(f"mul i64 {k}, {row}"), self.scalar)}
         own = w.new(f"add i64 {k}, 1")
         here[SELF] = self._at("%fields", w.new(f"mul i64 {own}, {self.slots}"))
         if self.recording.chain:
@@ -257,6 +270,8 @@ class _Sweeps:
         ends = []
         for number, (label, body) in enumerate(zip(labels, loop.bodies, strict=True)):
             w.label(label)
+            if self.own and loop is self._busiest:
+                self._call_next(here[CONST], number)
             ends.append((label, self._body(name, body, here, carried, self.recording.columns[number])))
             w.put(f"br label %{name}.end")
         return ends
@@ -303,13 +318,28 @@ class _Sweeps:
         if array == CARRY:
             return f"%{name}.c{carried.index(index)}"
         if array == CONST:
-            return self._everywhere(here[CONST], columns.index(index))
+            column = columns.index(index)
+            return self._own(here[CONST], column) if self.own else self._everywhere(here[CONST], column)
         if array in (SELF, PARENT, BASE, TIP):
             return self._load(self._at(here[array], str(self.recording.slots[index])))
         place = f"in:{array}"
         if place in self.shared:
             return self._everywhere(here[place], index)
         return self._load(self._at(here[place], str(index)))
+
+    def _own(self, row: str, column: int) -> str:
+        """A constant of which each lane has its own."""
+        at = self._at(row, str(column * self.own), self.scalar)
+        return self.w.new(f"load {self.T}, ptr {at}, align {self.dtype.itemsize}")
+
+    def _call_next(self, row: str, number: int) -> None:
+        """While these samples are computed, call the constants of the same link of the next ones into the cache."""
+        self.declarations.add("declare void @llvm.prefetch.p0(ptr, i32, i32, i32)")
+        row = self.w.new(f"getelementptr {self.scalar}, ptr {row}, i64 {self.w.new(f'mul i64 %own, {self.own}')}")
+        for name in constants_of(self.recording.loops, number):
+            place = self.recording.columns[number].index(name) * self.own
+            at = self.w.new(f"getelementptr {self.scalar}, ptr {row}, i64 {place}")
+            self.w.put(f"call void @llvm.prefetch.p0(ptr {at}, i32 0, i32 2, i32 1)")
 
     def _everywhere(self, row: str, index: int) -> str:
         """A number of a row of scalars, the same in all lanes."""

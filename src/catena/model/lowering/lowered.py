@@ -77,6 +77,10 @@ class Lowered:
         chosen: Array = column[np.minimum(self.v_start[:-1][rows] + int(name[1:]), len(column) - 1)]
         return chosen
 
+    def constant(self, name: str, rows: Rows = slice(None)) -> Array:
+        """A constant of some links by its name, be it their own or their joints'."""
+        return self.constants[name][rows] if name in self.constants else self.of_joint(name, rows)
+
     @property
     def on_solid(self) -> Array:
         """Whether each link's parent is solid; links on the base count the base as what they are themselves."""

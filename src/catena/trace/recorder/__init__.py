@@ -27,6 +27,7 @@ from catena.trace.recorder.recording import (
     Recording,
     Slot,
     classify,
+    constants_of,
 )
 from catena.trace.recorder.run import recorded
 
@@ -45,6 +46,7 @@ __all__ = [
     "RolledLinks",
     "Slot",
     "classify",
+    "constants_of",
     "record",
     "recorded",
 ]

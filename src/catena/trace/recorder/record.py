@@ -22,6 +22,7 @@ from catena.trace.recorder.recording import (
     Loop,
     Recording,
     Slot,
+    constants_of,
 )
 
 _END = 1 << 30  # the loop after all loops: whoever asks for the outputs
@@ -101,7 +102,6 @@ def _laid_out(links: RolledLinks, classes: list[LinkClass], epilogue: Body) -> R
         for body in loop.bodies:
             body.stores, body.carried = _stores(body, number, loads), _carried(body, number, loads)
         loop.start = {slot: x for slot, x in loop.start.items() if slot in loop.bodies[0].carried}
-    columns = [_columns(loops, number) for number in range(len(classes))]
     kept = {slot for array, slot, _ in loads if array != CARRY} | at_base | leaving
     base = {
         (name, i): x for name, values in links.base_values.items() for i, x in enumerate(values) if (name, i) in kept
@@ -110,6 +110,7 @@ def _laid_out(links: RolledLinks, classes: list[LinkClass], epilogue: Body) -> R
     if links.composed:
         slots = _side_by_side(slots, loads, loops)
     operations = sum(len(live(body.values)) for loop in loops for body in loop.bodies) // len(classes)
+    columns = [constants_of(loops, number) for number in range(len(classes))]
     return Recording(classes, loops, slots, base, columns, epilogue, at_base, leaving, links.chain, operations)
 
 
@@ -204,14 +205,3 @@ def _carried(body: Body, number: int, loads: set[Load]) -> dict[Slot, Operand]:
     """The carried values that the next turn reads, or that reach the base and are asked for there."""
     used = {slot for array, slot, loop in loads if array == CARRY and loop in (number, _END)}
     return {slot: x for slot, x in body.carried.items() if slot in used}
-
-
-def _columns(loops: Sequence[Loop], number: int) -> list[str]:
-    """The constants that a class of links reads, sorted by name."""
-    nodes = [
-        node
-        for loop in loops
-        if loop.direction
-        for node in live([*loop.bodies[number].stores.values(), *loop.bodies[number].carried.values()])
-    ]
-    return sorted({node.args[1] for node in nodes if node.op == LEAF and node.args[0] == CONST})

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from catena.model.joints import JOINT_TYPES, JointType
 from catena.model.lowering.lowered import OF_JOINT, Lowered
 from catena.trace.fuse import fuse
-from catena.trace.graph import Operand
+from catena.trace.graph import LEAF, Operand, live
 
 Array = npt.NDArray[Any]
 
@@ -45,6 +45,11 @@ class Body:
         """The same with multiply-adds."""
         return self.with_values(fuse(self.values))
 
+    @property
+    def constants(self) -> set[str]:
+        """The constants of links that it reads, by name."""
+        return {node.args[1] for node in live(self.values) if node.op == LEAF and node.args[0] == CONST}
+
 
 @dataclass
 class Loop:
@@ -57,6 +62,11 @@ class Loop:
     direction: int
     bodies: list[Body] = field(default_factory=list)
     start: dict[Slot, Operand] = field(default_factory=dict)
+
+
+def constants_of(loops: Sequence[Loop], number: int) -> list[str]:
+    """The constants that links of a class read, sorted by name."""
+    return sorted(set[str]().union(*[loop.bodies[number].constants for loop in loops if loop.direction]))
 
 
 @dataclass
