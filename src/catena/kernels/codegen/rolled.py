@@ -16,12 +16,16 @@ from catena.kernels.codegen.elementary import HELPERS_IR, elementary_ir
 from catena.kernels.codegen.emit import Block, Lanes, Writer
 from catena.kernels.codegen.entries import batch_function, single_function
 from catena.kernels.codegen.repeated import Places, repeated_function
+from catena.kernels.codegen.tiles import LINE
 from catena.kernels.machine.target import Target
 from catena.trace.graph import LEAF, Expr, Operand, live
 from catena.trace.recorder import BASE, CARRY, CONST, PARENT, SELF, TIP, Body, Loop, Recording, Slot, constants_of
 
 CARRIED_TWICE = 8
 """So many numbers may go from link to link for two samples in turn; of more, there are not enough registers."""
+
+NARROW, AHEAD = 128, 8
+"""The most bytes of a link that processors call for in time by themselves; how many links ahead others are called for."""
 
 _TOTALS = {"q": "%nq", "v": "%nv", "link": "%links"}
 """How many entries an array has, by what it has them for."""
@@ -83,6 +87,13 @@ def rolled_ir(
         for W in sorted({1, lanes}):
             parts += repeated_function("sweeps", (sizes_in, sizes_out), Lanes(dtype, W), places, len(WORDS), prologue)
     return "\n".join([*sorted(declarations), *parts, ""])
+
+
+def _touched(loop: Loop) -> set[Slot]:
+    """The scalars of a link, or of its parent, that a loop loads or stores."""
+    loaded = {node.args for body in loop.bodies for node in live(body.values) if node.op == LEAF}
+    stored = {key for body in loop.bodies for key in body.stores}
+    return {slot for array, slot in loaded | stored if array in (SELF, PARENT)}
 
 
 class _Sweeps:
@@ -224,6 +235,7 @@ class _Sweeps:
         here = {CONST: self._at(self.constants, w.new(f"mul i64 {k}, {row}"), self.scalar)}
         own = w.new(f"add i64 {k}, 1")
         here[SELF] = self._at("%fields", w.new(f"mul i64 {own}, {self.slots}"))
+        self._call_ahead(here[SELF], loop)
         if self.recording.chain:
             above = k
         else:
@@ -234,6 +246,20 @@ class _Sweeps:
         for space, unit in (("q", self.layout.unit_q), ("v", self.layout.unit_v)):
             starts[space] = k if unit else w.new(f"load i64, ptr {self._at(f'%{space}_start', k, 'i64')}")
         return {**here, **self._arrays(starts)}
+
+    def _call_ahead(self, own: str, loop: Loop) -> None:
+        """Call what a link a few turns ahead has in memory into the first cache, where links have much of it."""
+        size = self.align
+        if self.slots * size <= NARROW or self.W > 1:
+            return
+        self.declarations.add("declare void @llvm.prefetch.p0(ptr, i32, i32, i32)")
+        called, touched = -LINE, {self.recording.slots[slot] for slot in _touched(loop)}
+        for place in sorted(touched):
+            if place * size >= called + LINE or place + 1 not in touched:  # runs may end in a line of their own
+                called = place * size
+                far = loop.direction * AHEAD * self.slots * size + called
+                at = self.w.new(f"getelementptr i8, ptr {own}, i64 {far}")
+                self.w.put(f"call void @llvm.prefetch.p0(ptr {at}, i32 0, i32 3, i32 1)")
 
     def _arrays(self, starts: Mapping[str, str]) -> dict[str, str]:
         """Where a link finds its numbers in inputs and outputs; `starts` tells its place among q, v and links."""
