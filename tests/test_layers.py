@@ -36,6 +36,7 @@ LAYERS = [
     {"poses"},
     {"__init__"},
     {"cli"},
+    {"__main__"},
 ]
 LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names}
 PARTS = {path.name.removesuffix(".py") for path in ROOT.iterdir() if path.suffix in ("", ".py")}

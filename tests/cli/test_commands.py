@@ -41,6 +41,11 @@ def measured(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
+def test_the_package_runs_as_a_command() -> None:
+    done = subprocess.run([sys.executable, "-m", "catena", "info", "-h"], capture_output=True, text=True, check=True)
+    assert done.stdout.startswith("Usage: catena info")
+
+
 def test_all_commands_are_there() -> None:
     expected = {"bench", "cache", "check", "completion", "count", "demo", "identify", "info", "simulate", "view"}
     assert set(COMMANDS) == expected
