@@ -49,7 +49,7 @@ def test_twist_under_a_torque_at_the_end() -> None:
 def test_ends() -> None:
     assert catena.cable(1.0, 4, 1.0, 1.0).stiffness.tolist() == [8, 8, 4, 4, 4, 4, 4, 4]
     assert catena.cable(1.0, 4, 1.0, 1.0, start="pinned").stiffness.tolist() == [0, 0, 4, 4, 4, 4, 4, 4]
-    free = catena.cable(1.0, 4, 1.0, 1.0, start="free", damping=0.1)
+    free = catena.cable(1.0, 4, 1.0, 1.0, radius=0.01, start="free", damping=0.1)
     assert free.joints[0].type == "free"
     assert free.damping.tolist() == [0] * 6 + [0.4] * 6
     assert free.total_mass == pytest.approx(1.0)
@@ -64,6 +64,7 @@ def test_ends() -> None:
         ({"EI": [1, 2, 3]}, "EI"),
         ({"density": np.nan}, "density"),
         ({"GJ": 1.0}, "radius"),
+        ({"start": "free"}, "radius"),
         ({"damping": -1}, "damping"),
         ({"start": "glued"}, "'clamped'"),
     ],

@@ -167,6 +167,11 @@ def test_interruption_returns_what_was_done(arm: catena.Robot, monkeypatch: pyte
     assert len(run.t) == 2 * module.FIRST + 1
     assert run.how == "interrupted at 0.032 s"
     assert np.array_equal(run.q, arm.rollout(np.zeros(3), np.ones(3), None, 1e-3, steps=2 * module.FIRST).q)
+    calls[:] = [1, 1]  # before anything is done
+    run = catena.simulate(arm, np.zeros(3), np.ones(3), 1.0, 1e-3, control=lambda t, q, v: np.array(-v, float))
+    assert run.how.endswith("interrupted at 0 s")
+    assert run.tau is not None
+    assert run.tau.shape == (0, 3)
 
 
 def test_divergence_is_counted_from_the_start(arm: catena.Robot) -> None:

@@ -46,7 +46,8 @@ def cable(
         EI: the bending stiffness, N m²; or two of them, about y and about z.
         density: the mass of a metre, kg/m.
         GJ: the torsional stiffness, N m²; None for a cable that does not twist.
-        radius: of the round section, m, for the inertia of the pieces; needed with GJ.
+        radius: of the round section, m, for the inertia of the pieces; needed with GJ and where the start is free: then
+            pieces turn about their own axis.
         damping: how long strain takes to relax, s: every spring k has a damper `damping` times k beside it.
         start: how the near end is held: "clamped", "pinned" (it may turn) or "free" (it may move).
         gravity: 3 numbers in the base's frame, m/s².
@@ -58,10 +59,11 @@ def cable(
     n = count(links)
     total, density = number("length", length, above=0.0), number("density", density, above=0.0)
     twists, damping = GJ is not None, number("damping", damping, least=0.0)
-    thick: dict[str, float] = {"above" if twists else "least": 0.0}
-    radius, torsion = number("radius", radius, **thick), number("GJ", GJ if twists else 0.0, **thick)
-    bend = _stiffness(EI)
     chosen("start", start, STARTS)
+    radius, torsion = number("radius", radius, least=0.0), number("GJ", GJ, above=0.0) if twists else 0.0
+    if not radius and (twists or start == "free"):
+        raise ModelError("radius: expected a number above 0, found 0: with GJ or start='free', pieces turn about x")
+    bend = _stiffness(EI)
     piece = total / n
     spring = np.array([torsion, *bend] if twists else [*bend]) / piece
     joints = [_joint(i, piece, spring, damping, start, "spherical" if twists else "universal") for i in range(n)]

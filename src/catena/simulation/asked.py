@@ -201,7 +201,10 @@ class Prepared:
         """What a function of the user's gives for all samples at a time."""
         nu = self.robot.nv if self.actuators is None else len(self.actuators)
         width = () if given is self.cost else (nu,)
-        result = np.asarray(given(float(t), q, v, self.parameters, *more))
+        answer = given(float(t), q, v, self.parameters, *more)
+        result = np.asarray(answer)
+        if result.dtype.kind not in "biuf":
+            raise ShapeError(f"rollout: {given.what} must give real numbers, got a {type(answer).__name__}")
         try:
             found = np.broadcast_to(result, (*q.shape[:-1], *width))
             return found if given is self.cost or self.actuators is None else self.actuators.spread(found)

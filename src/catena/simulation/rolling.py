@@ -150,8 +150,10 @@ class Rollout(Prepared):
 
         def controls() -> Array:
             if given.law is None:
-                rows = [self.asked_now(given, t[i], q[..., i, :], v[..., i, :]) for i in range(len(t) - 1)]
-                return np.stack(rows, axis=-2)
+                rows = np.empty(before[1].shape)
+                for i in range(len(t) - 1):
+                    rows[..., i, :] = self.asked_now(given, t[i], q[..., i, :], v[..., i, :])
+                return rows
             kernel = self.robot._compiled.kernel(torques(given.law), (), self.options.dtype, self.shape)
             values = [np.expand_dims(np.asarray(value), -2) for value in self.values(given).values()]
             result: Array = kernel(*before, t[:-1], *values, *self.rows_at(given, t[:-1] / self.dt).values())

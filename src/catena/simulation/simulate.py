@@ -54,7 +54,7 @@ MOST_STEPS = 2**53
 """Beyond these, steps cannot be counted in the time that they take."""
 
 FIRST = 16
-"""Rows that are computed first, to see how long they take."""
+"""Steps that are made first, or as many as lead to one row, to see how long they take."""
 
 
 def simulate(
@@ -355,7 +355,8 @@ def _parts(
 
 def _rows_by_steps(rollout: Rollout, q: Array, v: Array, row: int, memory: Any) -> Iterator[Filled]:
     """Fill in rows by rollouts, each about as long as :data:`PACE` allows."""
-    every, size = rollout.asked.every, FIRST
+    every = rollout.asked.every
+    size = max(1, FIRST // every)
     while row < rollout.rows:
         count = min(size, rollout.rows - row)
         began = time.perf_counter()

@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from catena import scalars
+from catena.errors import UnsupportedError
 from catena.trace.graph import LEAF, Comparison, Expr, Graph, live
 
 Array = npt.NDArray[Any]
@@ -179,14 +180,20 @@ def digest(results: Sequence[Any]) -> str:
 
 
 def arity(function: Callable[..., Any], most: int) -> int:
-    """How many positional arguments a function takes, at most so many."""
+    """How many positional arguments a function takes, at most so many; refused if it insists on more."""
     try:
         parameters = inspect.signature(function).parameters.values()
     except (TypeError, ValueError):
         return most
     if any(p.kind is p.VAR_POSITIONAL for p in parameters):
         return most
-    return min(most, sum(p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD) for p in parameters))
+    placed = [p for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+    if any(p.default is p.empty for p in placed[most:]):
+        shown, given = ", ".join(p.name for p in placed), getattr(function, "__name__", "the function")
+        raise UnsupportedError(
+            f"{given}({shown}) wants {len(placed)} arguments, there are {most}; leave the others out"
+        )
+    return min(most, len(placed))
 
 
 __all__ = ["Graph", "Traced", "alone", "arity", "digest", "flag_of", "numbers_of", "traced"]

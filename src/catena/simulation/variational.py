@@ -40,7 +40,7 @@ def variational_rows(rollout: Prepared, q: Array, v: Array, row: int, state: Map
     at = {"q": q[..., 0, :].copy(), "u": v[..., 0, :].copy(), "tau": np.zeros(robot.nv), **dict.fromkeys(SUMS, 0.0)}
     at["count"] = float(rollout.first)
     at["p"] = robot.mass_matrix(at["q"]) @ at["u"]
-    at, size = {**at, **state}, FIRST
+    at, size = {**at, **state}, max(1, FIRST // every)
     while row < rollout.rows:
         count, began = min(size, rollout.rows - row), time.perf_counter()
         kernel = made(count, every * ITERATIONS)

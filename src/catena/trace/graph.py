@@ -33,7 +33,9 @@ class Comparison(NamedTuple):
     b: Operand
 
     def __bool__(self) -> bool:
-        raise TypeError("the outcome of a comparison is not known while tracing: choose by catena.scalars.where")
+        raise TypeError(
+            "the outcome of a comparison is not known while tracing: choose by np.where, catena.scalars.where"
+        )
 
 
 class Expr:
