@@ -33,7 +33,7 @@ LAYERS = [
     {"load", "build", "polymers"},
     {"system_file"},
     {"system"},
-    {"poses"},
+    {"poses", "run_file"},
     {"__init__"},
     {"cli"},
     {"__main__"},

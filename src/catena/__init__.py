@@ -28,7 +28,7 @@ from catena.errors import (
 from catena.fixman.potential import fixman_potential
 from catena.kernels.call.threads import get_threads, set_threads
 from catena.later import imported_later
-from catena.load import load, load_run
+from catena.load import load
 from catena.mass_matrix import MassMatrix
 from catena.model.constraints import (
     Ball,
@@ -63,6 +63,7 @@ if TYPE_CHECKING:
     from catena.identification.fit import identify
     from catena.kernels.call.release import release_memory
     from catena.parameters.randomize import randomize
+    from catena.run_file import load_run
     from catena.simulation import controllers
     from catena.simulation.simulate import simulate
     from catena.symbols import symbolic
@@ -149,6 +150,7 @@ __getattr__ = imported_later(
         "identification": "",
         "identify": "identification.fit",
         "jax": "",
+        "load_run": "run_file",
         "randomize": "parameters.randomize",
         "plots": "",
         "polymers": "",

@@ -1,4 +1,4 @@
-"""`catena.load`: a robot from a URDF or MJCF file, recognised by its content; `catena.load_run`: a run."""
+"""`catena.load`: a robot from a URDF or MJCF file, recognised by its content."""
 
 from __future__ import annotations
 
@@ -22,7 +22,6 @@ from catena.robots import names, path
 
 if TYPE_CHECKING:
     from catena.model.readers.mjcf import MjcfParts
-    from catena.simulation.run import Run
 
 Source = Any  # str | bytes | os.PathLike[str] | mujoco.MjModel, which need not be installed
 Base = Literal["fixed", "floating"]
@@ -170,25 +169,3 @@ def _of_mujoco(parts: MjcfParts, base: Base) -> tuple[Robot, list[AnyConstraint]
         strict=False,
     )
     return Robot(replace(tree, actuators=parts.actuators)), parts.equalities
-
-
-def load_run(path: str | os.PathLike[str]) -> Run:
-    """A run that `run.save` wrote, with its robot.
-
-    Args:
-        path: the file.
-
-    Raises:
-        LoadError: if the file is cut off, not a run, or of another version.
-    """
-    from catena.simulation.files import read
-    from catena.simulation.run import Run
-
-    tree, fields = read(path)
-    try:
-        robot = Robot(tree)
-    except ModelError as error:
-        raise LoadError(f"{os.fspath(path)}: the robot of this run is damaged: {error}") from error
-    if fields["q"].shape[-1] != robot.nq or fields["v"].shape[-1] != robot.nv:
-        raise LoadError(f"{os.fspath(path)}: the states of this run are not those of its robot")
-    return Run(robot, **fields)

@@ -134,7 +134,7 @@ class System(
         if is_toml(path_or_text):
             return system_of(path_or_text, package_roots, cls)
         robot, constraints = load_closed(path_or_text, base, package_roots)
-        return _restored(robot.tree, (*constraints, *(couplings(robot.tree) if mimic == "coupled" else ())))
+        return restored(robot.tree, (*constraints, *(couplings(robot.tree) if mimic == "coupled" else ())))
 
     def _set(self, tree: Tree, constraints: tuple[AnyConstraint, ...]) -> None:
         check_sound(tree)
@@ -195,7 +195,7 @@ class System(
 
     def with_constraints(self, constraints: Iterable[AnyConstraint]) -> System:
         """The same robots and objects under other constraints."""
-        return _restored(self.tree, tuple(constraints))
+        return restored(self.tree, tuple(constraints))
 
     def __setattr__(self, name: str, value: Any) -> NoReturn:
         raise AttributeError(f"a System cannot be changed (tried to set {name!r}); see with_constraints")
@@ -214,10 +214,11 @@ class System(
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Only the tree and the constraints are pickled."""
-        return _restored, (self.tree, self.constraints)
+        return restored, (self.tree, self.constraints)
 
 
-def _restored(tree: Tree, constraints: tuple[AnyConstraint, ...]) -> System:
+def restored(tree: Tree, constraints: tuple[AnyConstraint, ...]) -> System:
+    """A system from its forest and its constraints."""
     system = System.__new__(System)
     system._set(tree, constraints)
     return system

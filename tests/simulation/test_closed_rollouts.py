@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import pickle
+from pathlib import Path
 
 import numpy as np
 import pytest
-from tests.closed_systems import around, closed_model, state
+from tests.closed_systems import KINDS, around, closed_model, state
 from tests.mechanisms import relative
 
 import catena
@@ -127,8 +128,40 @@ def test_controllers_events_and_costs(bar: catena.System) -> None:
     cost = bar.rollout(q, np.zeros(3), None, 1e-3, steps=3, cost=lambda t, q, v, p, tau: v[..., 0] ** 2).cost
     assert cost > 0
     assert pickle.loads(pickle.dumps(run)).robot == bar
-    with pytest.raises(catena.UnsupportedError, match="pickle"):
-        run.save("run.npz")
+
+
+@pytest.mark.parametrize("kind", [*KINDS, "FixedToWorld", "Coupling"])
+def test_constraints_are_made_again_from_their_words(kind: str) -> None:
+    made = getattr(catena, kind)
+    place = {"position": (0.1, 0.2, 0.3), "rotation": (0.3, 0.4, 0.5), "name": "held"}
+    if kind == "Coupling":
+        given = made({"a": (1.0, 0.3), "b": -2.0}, 0.4)
+    elif kind == "FixedToWorld":
+        given = made("tool", **place)
+    else:
+        given = made("a", "b", **KINDS[kind], **place, second_rotation=(0.6, 0.1, 0.2))
+    again = made(**given.arguments())
+    assert (again.name, again.content()) == (given.name, given.content())
+
+
+def test_runs_are_kept_in_files_and_go_on(bar: catena.System, tmp_path: Path) -> None:
+    q, path = bar.close([-1.0, 0.3, -1.2]), tmp_path / "run.npz"
+    rotation = bar.placement(q, "coupler")[0]
+    more = bar.with_constraints([*bar.constraints, catena.PointOnPlane("world", "coupler", "y", rotation=rotation.T)])
+    for system in (bar, more):
+        run = system.rollout(q, np.zeros(3), None, 1e-3, steps=20, joint_losses=True)
+        run.save(path)
+        again = catena.load_run(path)
+        assert again.robot == system
+        assert np.array_equal(again.q, run.q)
+        assert np.array_equal(again.robot.rollout(q, np.zeros(3), None, 1e-3, steps=20, joint_losses=True).q, run.q)
+    how = {"dt": 1e-3, "every": 10}
+    whole = catena.simulate(bar, q, np.zeros(3), 0.2, **how)
+    half = catena.simulate(bar, q, np.zeros(3), 0.1, **how, checkpoint=tmp_path / "c.npz")
+    assert half.t[-1] == pytest.approx(0.1)
+    assert np.array_equal(catena.simulate(bar, q, np.zeros(3), 0.2, **how, checkpoint=tmp_path / "c.npz").q, whole.q)
+    with pytest.raises(catena.LoadError, match="of another"):
+        catena.simulate(more, q, np.zeros(3), 0.2, **how, checkpoint=tmp_path / "c.npz")
 
 
 def test_wrenches_that_change_act(bar: catena.System) -> None:

@@ -26,8 +26,8 @@ from catena.spatial import Dofs
 from catena.sweeps import Field, Links
 
 DAMPING, ROUNDS = 1e-10, 4
-"""How much of itself the diagonal of Ω gets on top, and how often the contact system is solved: the share of that in what
-a direction then has in Ω, to the power of the rounds, is the share of its accelerations that is lacking."""
+"""How much of itself the diagonal of Ω gets on top, and how often the contact system is solved. The share of that in
+what a direction then has in Ω, to the power of the rounds, is the share of its accelerations that is lacking."""
 
 CORRECTIONS = 3
 """How often q and v are corrected at the end of a step."""

@@ -14,7 +14,8 @@ from catena.drawing.arrows import BEARINGS
 from catena.drawing.page import PORT, view
 from catena.drawing.pictures import film, render
 from catena.errors import ClosureError, ModelWarning
-from catena.load import Base, load_run
+from catena.load import Base
+from catena.run_file import load_run
 from catena.simulation.run import Run
 from catena.system import System
 

@@ -99,6 +99,19 @@ class Constraint:
     def __repr__(self) -> str:
         return f"<{self.name}>"
 
+    def arguments(self) -> dict[str, Any]:
+        """Plain numbers and strings that make the same constraint again, bit by bit, with axes as they are left out."""
+        first, second = self.sides
+        return {
+            "first": first.frame,
+            "second": second.frame,
+            "position": first.position.tolist(),
+            "rotation": first.rotation.tolist(),
+            "second_position": second.position.tolist(),
+            "second_rotation": second.rotation.tolist(),
+            "name": self.name,
+        }
+
     def content(self) -> str:
         """Everything that it is, as text: equal texts mean equal constraints."""
         numbers = [[side.frame, side.rotation.tolist(), side.position.tolist()] for side in self.sides]
@@ -144,6 +157,11 @@ class FixedToWorld(Weld):
         name: str | None = None,
     ) -> None:
         super().__init__("world", frame, position, rotation, name=name or f"FixedToWorld {frame}")
+
+    def arguments(self) -> dict[str, Any]:
+        """The frame, and where it is held."""
+        found = super().arguments()
+        return {"frame": found["second"], **{key: found[key] for key in ("position", "rotation", "name")}}
 
 
 class Ball(Constraint):
@@ -258,6 +276,10 @@ class Distance(Constraint):
         """A force along the rod."""
         return [Force(Vec3.zero(), p * (1 / self.distance))]
 
+    def arguments(self) -> dict[str, Any]:
+        """With the distance."""
+        return {**super().arguments(), "distance": self.distance}
+
     def content(self) -> str:
         """With the distance."""
         return f"{super().content()} {self.distance!r}"
@@ -333,6 +355,10 @@ class Coupling:
 
     def __repr__(self) -> str:
         return f"<{self.name}>"
+
+    def arguments(self) -> dict[str, Any]:
+        """Plain numbers and strings that make the same coupling again."""
+        return {"joints": {joint: list(c) for joint, c in self.terms.items()}, "offset": self.offset, "name": self.name}
 
     def content(self) -> str:
         """Everything that it is, as text."""

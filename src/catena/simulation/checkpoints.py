@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from catena.errors import LoadError
-from catena.simulation.files import read_all, write
+from catena.simulation.files import read, write
 
 if TYPE_CHECKING:
     from catena.simulation.asked import Prepared
@@ -52,16 +52,15 @@ class Checkpoint:
         """The run so far, the state of the integrator and whether all is done; None if there is no file yet."""
         if not os.path.exists(self.path):
             return None
-        _, run, state, notes = read_all(self.path)
-        shown = os.fspath(self.path)
-        if not notes:
+        found, shown = read(self.path), os.fspath(self.path)
+        if not found.notes:
             raise LoadError(f"{shown}: expected a checkpoint, found a run that was saved; give another path")
-        if notes.get("fingerprint") != self.fingerprint:
+        if found.notes.get("fingerprint") != self.fingerprint:
             raise LoadError(
                 f"{shown}: expected a checkpoint of this simulation, found one of another (robot, start, dt, control "
                 "or options differ); give another path, or remove the file"
             )
-        return run, state, bool(notes.get("over"))
+        return found.run, found.state, bool(found.notes.get("over"))
 
 
 def fingerprint(rollout: Prepared, integrator: str, tolerance: float) -> str:

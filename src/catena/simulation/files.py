@@ -1,4 +1,4 @@
-"""Runs in files: NumPy's npz without pickled objects, the robot included."""
+"""Runs in files: NumPy's npz without pickled objects, the robot, or the system, included."""
 
 from __future__ import annotations
 
@@ -9,16 +9,19 @@ import zipfile
 import zlib
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, fields
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from catena.errors import LoadError, ModelError
+from catena.model import constraints as held
 from catena.model.actuators import Actuator
+from catena.model.constraints import AnyConstraint
 from catena.model.parts import Mimic
 from catena.model.readers.files import open_regular
 from catena.model.readers.meshes import MeshReference
+from catena.model.readers.system_toml import KINDS
 from catena.model.shapes import Primitive
 from catena.model.tree import Frame, Tree
 from catena.simulation.events import Event
@@ -57,6 +60,7 @@ def write(
     notes = {
         "format": FORMAT,
         "robot": _as_words(tree),
+        **_constraints_as_words(run.robot),
         "run": {name: getattr(run, name) for name in _WORDS},
         "events": [list(event) for event in run.events],
         **({} if checkpoint is None else {"checkpoint": dict(checkpoint)}),
@@ -102,13 +106,27 @@ def _as_words(tree: Tree) -> dict[str, Any]:
     }
 
 
-def read(path: str | os.PathLike[str]) -> tuple[Tree, dict[str, Any]]:
-    """The robot's tree and what `Run` is made of besides it; LoadError for what is not a whole run."""
-    return read_all(path)[:2]
+def _constraints_as_words(robot: Any) -> dict[str, Any]:
+    """The constraints of a system, in the words that make them again; nothing for a robot."""
+    found = getattr(robot, "constraints", None)
+    return {} if found is None else {"constraints": [[type(c).__name__, c.arguments()] for c in found]}
 
 
-def read_all(path: str | os.PathLike[str]) -> tuple[Tree, dict[str, Any], dict[str, Array], dict[str, Any]]:
-    """The same, and of a checkpoint the state of its integrator and its notes."""
+class RunFile(NamedTuple):
+    """What is in a file: the tree, the constraints of a system (None for a robot), and what `Run` is made of besides.
+
+    A checkpoint has the `state` of its integrator, and notes.
+    """
+
+    tree: Tree
+    constraints: tuple[AnyConstraint, ...] | None
+    run: dict[str, Any]
+    state: dict[str, Array]
+    notes: dict[str, Any]
+
+
+def read(path: str | os.PathLike[str]) -> RunFile:
+    """What is in the file of a run; LoadError for what is not a whole one."""
     if not isinstance(path, str | os.PathLike):
         raise LoadError(f"expected the path of a run, got a {type(path).__name__}")
     shown = os.fspath(path)
@@ -129,7 +147,17 @@ def read_all(path: str | os.PathLike[str]) -> tuple[Tree, dict[str, Any], dict[s
         )
     tree, run = _checked(shown, lambda: _tree(arrays, notes["robot"])), _checked(shown, lambda: _run(arrays, notes))
     state = {name.removeprefix("state."): x for name, x in arrays.items() if name.startswith("state.")}
-    return tree, run, state, _checked(shown, lambda: dict(notes.get("checkpoint", {})))
+    constraints = _checked(shown, lambda: _constraints(notes.get("constraints")))
+    return RunFile(tree, constraints, run, state, _checked(shown, lambda: dict(notes.get("checkpoint", {}))))
+
+
+def _constraints(words: Any) -> tuple[AnyConstraint, ...] | None:
+    if words is None:
+        return None
+    unknown = [kind for kind, _ in words if kind not in KINDS]
+    if unknown:
+        raise ValueError(f"there is no constraint {unknown[0]!r}")
+    return tuple(getattr(held, kind)(**arguments) for kind, arguments in words)
 
 
 def _checked(shown: str, make: Callable[[], Any]) -> Any:

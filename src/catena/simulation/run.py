@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from catena.arguments.arrays import is_chunked
-from catena.errors import ShapeError, UnsupportedError
+from catena.errors import ShapeError
 
 if TYPE_CHECKING:
     from catena.drawing.page import Page
@@ -102,14 +102,12 @@ class Run:
         return np.asarray(np.abs(np.asarray(residual(self.q))).max(axis=-1, initial=0.0))
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the run, with its robot, to a file that `catena.load_run` reads: NumPy's npz, nothing pickled.
+        """Write the run, with its robot or system, to a file that `catena.load_run` reads: npz, nothing pickled.
 
         What was at the path before is replaced at once, or not at all.
         """
         from catena.simulation.files import write
 
-        if hasattr(self.robot, "constraints"):
-            raise UnsupportedError("save: runs of a System are not written to files yet; pickle them")
         write(self, path)
 
     def render(self, path: str | os.PathLike[str], **options: Any) -> None:

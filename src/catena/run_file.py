@@ -1,0 +1,31 @@
+"""`catena.load_run`: runs from files, with the robot or the system that moved."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+from catena.errors import CatenaError, LoadError
+from catena.robot import Robot
+from catena.simulation.files import read
+from catena.simulation.run import Run
+from catena.system import restored
+
+
+def load_run(path: str | os.PathLike[str]) -> Run:
+    """A run that `run.save` wrote, with its robot or system.
+
+    Args:
+        path: the file.
+
+    Raises:
+        LoadError: if the file is cut off, not a run, or of another version.
+    """
+    found, shown = read(path), os.fspath(path)
+    try:
+        robot: Any = Robot(found.tree) if found.constraints is None else restored(found.tree, found.constraints)
+    except CatenaError as error:
+        raise LoadError(f"{shown}: the robot of this run is damaged: {error}") from error
+    if found.run["q"].shape[-1] != robot.nq or found.run["v"].shape[-1] != robot.nv:
+        raise LoadError(f"{shown}: the states of this run are not those of its robot")
+    return Run(robot, **found.run)
