@@ -177,3 +177,21 @@ def test_weights_decide_between_targets(arm: catena.Robot) -> None:
         )
         missed.append(np.linalg.norm(arm.placement(q, "tool").position - here))
     assert missed[1] < missed[0]
+
+
+def test_targets_seen_from_a_frame_that_moves(rng: np.random.Generator) -> None:
+    """Two arms of a tree, the hand of one as the hand of the other sees it, anywhere; the base of the tree floats."""
+    tree = catena.random_tree(rng, 9, ("revolute", "spherical"), 0.5, base="floating")
+    hand, eye = tree.links[8].name, tree.links[5].name
+    wanted = [
+        poses.relative(*(poses.pose(*tree.placement(q, x)) for x in (eye, hand)))
+        for q in tree.random_configuration(rng, 5)
+    ]
+    q, reached, _ = tree.inverse_kinematics({hand: np.stack(wanted)}, rng=0, relative_to=eye)
+    assert reached.all()
+    found = [poses.pose(*tree.placement(q, x)) for x in (eye, hand)]
+    assert np.abs(poses.relative(*found) - wanted).max() < 1e-8
+    with pytest.raises(catena.UnknownNameError, match="nose"):
+        tree.inverse_kinematics({hand: wanted[0]}, relative_to="nose")
+    with pytest.raises(catena.ShapeError, match="base or relative_to"):
+        tree.inverse_kinematics({hand: wanted[0]}, relative_to=eye, base=np.eye(4))

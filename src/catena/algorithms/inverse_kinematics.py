@@ -19,7 +19,7 @@ from typing import Any
 
 from catena.algorithms.frames import Place
 from catena.scalars import Scalar, arctan2, equal, maximum, minimum, nearest, sqrt, where
-from catena.spatial import Dofs, Mat3, SmallSymmetric, Vec3
+from catena.spatial import Dofs, Mat3, Motion, SmallSymmetric, Vec3
 from catena.spatial.pose import Pose
 from catena.sweeps import Field
 
@@ -34,6 +34,24 @@ TURN = 2 * math.pi
 Limits = tuple[float, float]
 
 
+class Seen:
+    """A frame as another one sees it, which may move as well: its pose there, and how joints change it."""
+
+    def __init__(self, place: Place, reference: Place) -> None:
+        self._place, self._reference = place, reference
+
+    def pose(self, links: Any, q: Field) -> Pose:
+        """The frame in the other one."""
+        first, second = (place.pose(links, q) for place in (self._reference, self._place))
+        return Pose(first.R.T.times(second.R), first.R.T @ (second.p - first.p))
+
+    def columns(self, links: Any, q: Field) -> list[Motion]:
+        """The columns of the Jacobian of its motion in the other frame, in its own axes."""
+        X = self.pose(links, q)
+        both = zip(self._place.columns(links, q), self._reference.columns(links, q), strict=True)
+        return [own - X.motion_in(other) for own, other in both]
+
+
 def step(
     links: Any,
     q: Field,
@@ -42,7 +60,7 @@ def step(
     goal: Field,
     pull: Scalar,
     *,
-    places: Sequence[Place],
+    places: Sequence[Place | Seen],
     limits: Sequence[Limits],
 ) -> tuple[Field, Field]:
     """The next configuration; and, kept at the base, the square of the largest angle or distance now, in rad² or m².

@@ -67,6 +67,7 @@ class InverseKinematics(Answering):
         weights: Mapping[LinkLike, Any] | None = None,
         tolerance: float = 1e-9,
         base: npt.ArrayLike | None = None,
+        relative_to: LinkLike | None = None,
     ) -> Reached:
         """Configurations, within the joint limits, that bring links or frames to given poses in the base's frame.
 
@@ -85,6 +86,7 @@ class InverseKinematics(Answering):
                 its rotation (1/rad) and position (1/m); 1 unless given.
             tolerance: the angle, in rad, and the distance, in m, that frames may be off.
             base: where the base stands in the world, a pose (..., 4, 4); targets are then given in the world's frame.
+            relative_to: a link or frame of the robot, which may move as well; targets are then given in its frame.
 
         Returns:
             `q` (..., nq), `reached` (...,) and `error` (...,). Cost: some 20 steps a start, each O(depth).
@@ -108,6 +110,8 @@ class InverseKinematics(Answering):
         draws = generator(NAME, rng)
         names = tuple(link_name(robot.tree, link) for link in targets)
         wanted = [target_of(x, NAME, f"targets[{name!r}]") for name, x in zip(names, targets.values(), strict=True)]
+        if base is not None and relative_to is not None:
+            raise ShapeError(f"{NAME}: give base or relative_to; where the base stands says nothing of {relative_to!r}")
         if base is not None:
             wanted = [target.seen_from(target_of(base, NAME, "base")) for target in wanted]
         start = None if q0 is None else as_array(q0, Port("q0", (robot.nq,)), NAME)
@@ -115,7 +119,8 @@ class InverseKinematics(Answering):
         weight = _weights(robot, names, wanted, weights or {})
         goals = np.stack([_numbers(target, batch) for target in wanted], axis=-2).reshape(-1, len(names), 12)
         starts = None if start is None else np.broadcast_to(start, (*batch, robot.nq)).reshape(-1, robot.nq)
-        search = _Search(robot, names, weight, float(tolerance))
+        seen_by = None if relative_to is None else link_name(robot.tree, relative_to)
+        search = _Search(robot, names, seen_by, weight, float(tolerance))
         found, error = search.all(goals, starts, restarts, draws)
         return Reached(
             found.reshape(*batch, robot.nq), (error <= tolerance).reshape(batch)[()], error.reshape(batch)[()]
@@ -125,9 +130,11 @@ class InverseKinematics(Answering):
 class _Search:
     """The compiled step for some frames of a robot, and the ways to use it."""
 
-    def __init__(self, robot: Robot, names: tuple[str, ...], weight: Array, tolerance: float) -> None:
+    def __init__(
+        self, robot: Robot, names: tuple[str, ...], seen_by: str | None, weight: Array, tolerance: float
+    ) -> None:
         self._robot, self._weight, self._tolerance = robot, weight, tolerance
-        self._kernel = robot._compiled.kernel(_step(robot, names), kernel_shape="unrolled")
+        self._kernel = robot._compiled.kernel(_step(robot, names, seen_by), kernel_shape="unrolled")
 
     def all(self, goals: Array, starts: Array | None, restarts: int, rng: np.random.Generator) -> tuple[Array, Array]:
         """Solutions for all targets and their errors, a block at a time."""
@@ -197,17 +204,19 @@ class _Search:
         return np.asarray(np.linalg.norm(self._robot.difference(q0, q1), axis=-1))
 
 
-def _step(robot: Robot, names: tuple[str, ...]) -> Function:
+def _step(robot: Robot, names: tuple[str, ...], seen_by: str | None) -> Function:
     """The function of one step for these frames, made once."""
-    return robot._compiled.once((NAME, names), lambda: _made(robot, names))
+    return robot._compiled.once((NAME, names, seen_by), lambda: _made(robot, names, seen_by))
 
 
-def _made(robot: Robot, names: tuple[str, ...]) -> Function:
-    places = [place_of(robot.frame(name), "link") for name in names]
+def _made(robot: Robot, names: tuple[str, ...], seen_by: str | None) -> Function:
+    places: list[Any] = [place_of(robot.frame(name), "link") for name in names]
+    if seen_by is not None:
+        places = [inverse_kinematics.Seen(place, place_of(robot.frame(seen_by), "link")) for place in places]
     limits = list(zip(robot.tree.lower.tolist(), robot.tree.upper.tolist(), strict=True))
     count = len(names)
     return Function(
-        f"{NAME}/step/{names!r}",
+        f"{NAME}/step/{names!r}" + ("" if seen_by is None else f"/{seen_by!r}"),
         partial(inverse_kinematics.step, places=places, limits=limits),
         {"q": "q", "target": f"robot:{count},12", "weight": f"robot:{count},2", "goal": "q", "pull": "robot"},
         {"q": "q", "squared": "robot"},
