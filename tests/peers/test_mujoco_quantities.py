@@ -11,27 +11,15 @@ import pytest
 
 import catena
 from catena.algorithms import energy
-from catena.functions import engine, linkwise
+from catena.functions import engine
 from catena.functions.catalogue import BIAS, INVERSE_DYNAMICS, MASS_MATRIX
 from catena.functions.frames import function_of
 from catena.functions.function import Function
-from catena.model.lowering.lowered import lower
 
 mujoco = pytest.importorskip("mujoco")
 from tests.peers.test_mujoco_kinematics import FILES, FREE, compiled, random_qpos  # noqa: E402, it needs MuJoCo
 
 TOLERANCE = 1e-9
-
-
-@pytest.fixture(autouse=True)
-def lowered_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Lowering takes longer than all else here, so each tree is lowered once for each way of doing it."""
-    monkeypatch.setattr(linkwise, "lower", lowered)
-
-
-@lru_cache(maxsize=4)
-def lowered(tree: Any, **options: bool) -> Any:
-    return lower(tree, **options)
 
 
 def close(found: Any, expected: Any) -> None:
@@ -108,7 +96,12 @@ def state_of(file: Path) -> State | None:
     return state if state.robot.nv and state.robot.total_mass > 0 else None
 
 
-every_model = pytest.mark.parametrize("file", FILES, ids=lambda file: "/".join(file.parts[-3:]))
+every_model = pytest.mark.parametrize(
+    "file",
+    FILES,
+    ids=lambda file: "/".join(file.parts[-3:]),
+    scope="module",  # all tests of one model, then of the next: each is loaded once
+)
 
 
 @every_model

@@ -9,6 +9,7 @@ import mpmath
 import numpy as np
 import pinocchio as pin
 import pytest
+from tests.mechanisms import relative
 from tests.peers.pinocchio_peer import Peer
 
 import catena
@@ -20,10 +21,6 @@ ROBOTS = Path(sysconfig.get_path("purelib"), "cmeel.prefix", "share", "example-r
 FILES = [file for file in sorted(ROBOTS.rglob("*.urdf")) if file.name != "ur3.urdf"]
 COMPILED = ["ur5_robot.urdf", "xarm7.urdf", "panda.urdf", "anymal.urdf", "kinova.urdf", "hyq_no_sensors.urdf"]
 FD4 = FORWARD_DYNAMICS["fd4"]
-
-
-def relative(x: np.ndarray, y: np.ndarray) -> float:
-    return float(np.abs(x - y).max() / np.abs(y).max())
 
 
 def state(robot: catena.Robot, seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

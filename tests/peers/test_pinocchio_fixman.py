@@ -8,6 +8,7 @@ from pathlib import Path
 import mpmath
 import numpy as np
 import pytest
+from tests.mechanisms import relative
 from tests.peers.pinocchio_peer import Peer
 
 import catena
@@ -21,10 +22,6 @@ pin = pytest.importorskip("pinocchio")
 ROBOTS = Path(sysconfig.get_path("purelib"), "cmeel.prefix", "share", "example-robot-data", "robots")
 FILES = [file for file in sorted(ROBOTS.rglob("*.urdf")) if file.name != "ur3.urdf"]
 MASSLESS = {"human", "romeo", "romeo_laas_small"}
-
-
-def relative(x: np.ndarray, y: np.ndarray) -> float:
-    return float(np.abs(x - y).max() / np.abs(y).max())
 
 
 @pytest.mark.parametrize("base", ["fixed", "floating"])

@@ -15,10 +15,9 @@ import pytest
 
 import catena
 from catena.algorithms import coriolis, energy, inverse_matrix, kinematics
-from catena.functions import engine, linkwise
+from catena.functions import engine
 from catena.functions.frames import function_of
 from catena.functions.function import Function
-from catena.model.lowering.lowered import lower
 from catena.model.singular import unheld_leaves
 
 pin = pytest.importorskip("pinocchio")
@@ -116,20 +115,10 @@ def about(robot: catena.Robot, question: str, link: str, frame: str, **values: n
     return ask(robot, function_of(robot, question, link, frame), **values)
 
 
-@pytest.fixture(autouse=True)
-def lowered_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Lowering takes longer than all else here, so each tree is lowered once for each way of doing it."""
-    monkeypatch.setattr(linkwise, "lower", lowered)
-
-
-@lru_cache(maxsize=4)
-def lowered(tree: Any, **options: bool) -> Any:
-    return lower(tree, **options)
-
-
 every_robot = pytest.mark.parametrize(
     ("file", "base"),
     [pytest.param(file, base, id=f"{file.stem}-{base}") for file in FILES for base in ("fixed", "floating")],
+    scope="module",  # all tests of one robot, then of the next: each is loaded once
 )
 
 
