@@ -116,8 +116,10 @@ def test_refusals(rng) -> None:
     mixed = dataclasses.replace(catena.rod_chain(30, radius=0.1).tree, joint_type=kinds)
     with pytest.raises(catena.UnsupportedError, match="types of joints"):
         solve_in_pieces(catena.Robot(mixed), np.zeros(30), np.zeros(30))
-    for pieces in (16, 0, -1):
-        with pytest.raises(catena.ShapeError, match="1 to 15"):
+    for pieces, words in ((16, "1 to 15"), (0, "at least 1"), (-1, "at least 1"), ([2], "whole"), (True, "whole")):
+        with pytest.raises(catena.ShapeError, match=words):
             solve_in_pieces(catena.rod_chain(30, radius=0.1), np.zeros(30), np.zeros(30), pieces)
+    with pytest.raises(catena.UnsupportedError, match="a Robot"):
+        solve_in_pieces(None, np.zeros(30), np.zeros(30))
     with pytest.raises(catena.ShapeError, match="30"):
         solve_in_pieces(catena.rod_chain(30, radius=0.1), np.zeros(29), np.zeros(30))

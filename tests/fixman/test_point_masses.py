@@ -381,6 +381,8 @@ def test_refusals() -> None:
         planar_blocks([0.0, 0.0], 1.0, [1.0, 0.0])
     with pytest.raises(catena.ShapeError, match="expected shape"):
         partition([], [Family(distance, [[0, 1]])], np.ones(2)).at(np.zeros((3, 3)))
+    with pytest.raises(catena.ShapeError, match="from 0 to 1"):
+        partition([], [Family(distance, [[0, 2]])], np.ones(2))
     for repeats in (2, 40):
         same = partition([], [Family(distance, [[0, 1]] * repeats)], np.ones(2)).at(np.eye(2, 3))
         with pytest.raises(catena.SingularError, match="not independent"):

@@ -126,6 +126,8 @@ def test_what_does_not_fit_is_refused() -> None:
         _ = o.H + o.G
     with pytest.raises(catena.ShapeError, match="cannot be added"):
         _ = o.I - o.H
+    with pytest.raises(TypeError, match="unsupported operand"):
+        _ = o.H + 1.0
     with pytest.raises(catena.ShapeError, match="shape \\(24,\\) or \\(24, k\\); found shape \\(4,\\)"):
         _ = o.H @ np.zeros(4)
     with pytest.raises(catena.ShapeError, match="only a map of a space to itself"):

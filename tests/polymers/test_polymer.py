@@ -136,10 +136,12 @@ def test_independent_samples_count_fully(rng) -> None:
         run.effective_sample_size([1.0, 2.0])
 
 
-@pytest.mark.parametrize("wrong", [{"kT": 0}, {"step": -1.0}, {"steps": 0}, {"samples": 0}])
+@pytest.mark.parametrize(
+    "wrong", [{"kT": 0}, {"step": -1.0}, {"steps": 0}, {"samples": 0}, {"energy": 3.0}, {"energy": lambda x: 0.0}]
+)
 def test_senseless_numbers_are_refused(wrong, rng) -> None:
     made = polymer(2, "torsions+angles", "floating", rng)
-    with pytest.raises(catena.CatenaError, match="sample"):
+    with pytest.raises(catena.CatenaError, match=r"sample|energy"):
         made.sample(**{"samples": 1, "q": made.robot.neutral()[None], **wrong})
     straight = Polymer(np.ones(3), 1.0, [2.0, np.pi, 2.0])
     with pytest.raises(catena.SingularError, match="atom 1"):

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy.typing as npt
 
 from catena.arguments.arrays import as_floats
+from catena.arguments.scalars import a_robot
 from catena.errors import ShapeError
 from catena.functions.pieces import Pieces
 from catena.model.mimic import refuse_followers
@@ -30,7 +31,7 @@ def solve_in_pieces(robot: Robot, q: npt.ArrayLike, b: npt.ArrayLike, pieces: in
     x (nv,).
     Cost: O(n) operations, of which O(n / pieces) are one after the other.
     """
-    refuse_followers(robot.tree, "solve_in_pieces")
+    refuse_followers(a_robot("solve_in_pieces", robot).tree, "solve_in_pieces")
     cut = Pieces.of(robot._compiled)
     configuration, right = as_floats(q, "q"), as_floats(b, "b")
     if configuration.shape != (robot.nq,) or right.shape != (robot.nv,):

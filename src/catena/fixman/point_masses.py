@@ -200,6 +200,9 @@ def partition(
         raise ShapeError(f"dimension: expected 2 or 3, found {dimension!r}")
     everyone = np.arange(len(weights))[None]
     sides = [[Family(side, everyone)] if callable(side) else list(side) for side in (soft, hard)]
+    for family in (*sides[0], *sides[1]):
+        if family.numbers.size and not 0 <= family.numbers.min() <= family.numbers.max() < len(weights):
+            raise ShapeError(f"points: expected numbers from 0 to {len(weights) - 1}, found {family.numbers.tolist()}")
     return Partition(sides[0], sides[1], weights, dimension)
 
 

@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from catena.algorithms.determinant import LOG_DETERMINANT_GRADIENT
 from catena.arguments.arrays import Port, as_array, batch_shape
+from catena.arguments.scalars import a_robot
 from catena.fixman.joints_alone import joints_alone
 from catena.functions.store import Compiled
 from catena.model.mimic import refuse_followers
@@ -45,9 +46,10 @@ def fixman_potential(robot: Robot, q: npt.ArrayLike, kT: npt.ArrayLike = 1.0) ->
     with torsions alone. Point masses on joints of several degrees of freedom (bonds hard, angles soft) have
     det G = Π (L² sin θ)², and joints through links without mass count as one joint: see
     :mod:`catena.fixman.joints_alone`. Rotors (armature) are part of M and not of G. U is known up to a constant, which
-    depends on the units. For hard coordinates of your own choice see :meth:`catena.fixman.Partition.potential`. O(n).
+    depends on the units; where a soft angle θ is nearly straight, two large numbers cancel, and its rounding is about
+    1e-16 kT / θ². For hard coordinates of your own choice see :meth:`catena.fixman.Partition.potential`. O(n).
     """
-    refuse_followers(robot.tree, "Fixman's potential")
+    refuse_followers(a_robot("fixman_potential", robot).tree, "Fixman's potential")
     check_invertible(robot.tree)
     ports = Port("q", (robot.nq,)), Port("kT", ())
     given = [as_array(x, port, "fixman_potential") for x, port in zip((q, kT), ports, strict=True)]

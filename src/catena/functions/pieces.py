@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from catena.algorithms.pieces import functions
+from catena.arguments.scalars import whole
 from catena.errors import ShapeError, UnsupportedError
 from catena.functions.piece_kernels import Alike, Apart, Group, Part, State, ports_of
 from catena.functions.store import Compiled
@@ -187,6 +188,8 @@ class Pieces:
 
     def _layout(self, pieces: int | None) -> Layout:
         """The cuts with so many pieces for each long run, or with as many as suit its length, made once."""
+        if pieces is not None:
+            pieces = whole("pieces", pieces, 1)
         found = self._layouts.get(pieces)
         if found is None:
             if len(self._layouts) >= _LAYOUTS:
@@ -245,9 +248,9 @@ def _number(run: Run, most: int, pieces: int | None) -> int:
     n, most = run.length, max(1, most)
     if pieces is None:
         return 1 if n < SHORT else TOGETHER * -(-n // (TOGETHER * LONGEST_PIECE))
-    if not isinstance(pieces, int | np.integer) or not 0 < pieces <= most:
-        raise ShapeError(f"pieces: expected 1 to {most} for {n} links, found {pieces!r}")
-    return int(pieces)
+    if pieces > most:
+        raise ShapeError(f"pieces: expected 1 to {most} for {n} links, found {pieces}")
+    return pieces
 
 
 def _together(found: Sequence[Sequence[Array]]) -> list[Array]:

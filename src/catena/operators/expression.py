@@ -108,10 +108,10 @@ class Operator(ABC):
         return flat.reshape(*self.range.batch, self.range.size, x.shape[-1])
 
     def __add__(self, other: Operator) -> Operator:
-        return Sum.of(self, other)
+        return Sum.of(self, other) if isinstance(other, Operator) else NotImplemented
 
     def __sub__(self, other: Operator) -> Operator:
-        return Sum.of(self, -other)
+        return Sum.of(self, -other) if isinstance(other, Operator) else NotImplemented
 
     def __neg__(self) -> Operator:
         return Scaled(-1.0, self)

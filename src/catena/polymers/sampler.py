@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from catena.arguments.arrays import as_floats
-from catena.arguments.scalars import real, whole
+from catena.arguments.scalars import real, shown, whole
 from catena.arguments.words import truth
 from catena.errors import ShapeError
 from catena.fixman.hard_coordinates import HardCoordinates
@@ -112,14 +112,24 @@ class Rattle:
         """Potential energy (...) and forces, Fixman's included."""
         energy, force = np.zeros(x.shape[:-2]), np.zeros(x.shape)
         if self._energy is not None:
-            value, gradient = self._energy(x)
-            if np.shape(gradient) != x.shape:
-                raise ShapeError(f"energy: expected a gradient of shape {x.shape}, found {np.shape(gradient)}")
+            value, gradient = _energy_of(self._energy, x)
             energy, force = energy + value, force - gradient
         if self._fixman:
             value, push = self._rods.potential(self._polymer.points(x), self._kT)
             energy, force = energy + value, force + push[..., : x.shape[-2], :]
         return energy, force
+
+
+def _energy_of(energy: Energy, x: Array) -> tuple[Array, Array]:
+    """A user's potential energy (...) and its gradient; ShapeError for anything else."""
+    found = energy(x)
+    if not isinstance(found, tuple | list) or len(found) != 2:
+        raise ShapeError(f"energy: expected the energy and its gradient, found a {type(found).__name__}")
+    value, gradient = as_floats(found[0], "energy"), as_floats(found[1], "energy's gradient")
+    if gradient.shape != x.shape or value.shape not in ((), x.shape[:-2]):
+        shapes = f"expected shapes {x.shape[:-2]} and {x.shape}, found {value.shape} and {gradient.shape}"
+        raise ShapeError(f"energy and its gradient: {shapes}")
+    return value, gradient
 
 
 def sampled(
@@ -138,6 +148,8 @@ def sampled(
     kT, step = real("sample: kT", kT, above=0.0), real("sample: step", step, above=0.0)
     samples, steps = whole("sample: samples", samples, 1), whole("sample: steps", steps, 1)
     every, fixman = whole("sample: every", every, 1), truth("sample: fixman", fixman)
+    if energy is not None and not callable(energy):
+        raise ShapeError(f"sample: energy must be a function of positions, got {shown(energy)}")
     robot = polymer.robot
     start = robot.normalize(as_floats(q, "q"))
     batch = start.shape[:-1]
