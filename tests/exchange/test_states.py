@@ -16,6 +16,7 @@ pin = pytest.importorskip("pinocchio")
 mujoco = pytest.importorskip("mujoco")
 SHARE = Path(pin.__file__).parents[4] / "share" / "example-robot-data" / "robots"
 JACO = SHARE / "kinova_description" / "robots" / "kinova.urdf"  # has joints that turn without limits
+PANDA = SHARE / "panda_description" / "urdf" / "panda.urdf"  # has a finger that follows the other
 FILES = [robots.path("seven_dof_arm"), robots.path("quadruped"), JACO]
 MJCF = """<mujoco><compiler angle="radian"/><worldbody>
 <body name="base"><freejoint name="floats"/><inertial pos="0.1 0 0.2" mass="2" diaginertia="0.1 0.2 0.15"/>
@@ -50,6 +51,19 @@ def test_pinocchio_has_the_same_dynamics(path: Path, base: str) -> None:
     assert np.abs(np.sin(robot.difference(q, back.q) / 2)).max() < 1e-13  # whole turns are lost in cosines and sines
     for mine, returned in zip((v, a, tau), back[1:], strict=True):
         np.testing.assert_array_equal(mine, returned)
+
+
+def test_joints_that_follow_others_need_nothing() -> None:
+    robot, model = catena.load(PANDA), pin.buildModelFromUrdf(str(PANDA), mimic=True)
+    q, v, a = state(robot)
+    theirs = robot.to_pinocchio(model, q, v, a, robot.inverse_dynamics(q, v, a))
+    data = model.createData()
+    found = np.array([pin.rnea(model, data, *row) for row in zip(theirs.q, theirs.v, theirs.a, strict=True)])
+    assert relative(found, theirs.tau) < 1e-9
+    for mine, returned in zip((q, v, a), robot.from_pinocchio(model, *theirs), strict=False):
+        assert relative(returned, mine) < 1e-13
+    with pytest.raises(UnsupportedError, match=r"'panda_finger_joint2'.*mimic=True, or load .* mimic='independent'"):
+        robot.to_pinocchio(pin.buildModelFromUrdf(str(PANDA)), q)
 
 
 def test_mujoco_has_the_same_dynamics() -> None:

@@ -54,18 +54,23 @@ def from_pinocchio(robot: Robot, model: Any, given: State) -> State:
 
 def _joined(robot: Robot, model: Any) -> list[Joined]:
     """Each joint of the robot beside the model's of the same name."""
-    found, missing = [], []
+    found, missing, mimic = [], [], robot.tree.mimic
     names = {name: i for i, name in enumerate(model.names)}
     for ours in robot.joints:
         if ours.name not in names:
             missing.append(ours.name)
             continue
-        theirs = model.joints[names[ours.name]]
+        theirs, speeds = model.joints[names[ours.name]], ours.v_slice.stop - ours.v_slice.start
+        if speeds == theirs.nv == 0:  # both follow their leaders
+            continue
         kind = "planar" if "Planar" in theirs.shortname() else KINDS.get((theirs.nq, theirs.nv), "")
-        if not kind or ours.v_slice.stop - ours.v_slice.start != theirs.nv:
+        if not kind or speeds != theirs.nv:
+            hint = (
+                "; build that with mimic=True, or load the robot with mimic='independent'" if ours.name in mimic else ""
+            )
             raise UnsupportedError(
                 f"joint {ours.name!r} is {theirs.shortname()} with {theirs.nv} speeds in Pinocchio's model and has "
-                f"{ours.v_slice.stop - ours.v_slice.start} here: expected the same joint in both"
+                f"{speeds} here: expected the same joint in both{hint}"
             )
         q, v = slice(theirs.idx_q, theirs.idx_q + theirs.nq), slice(theirs.idx_v, theirs.idx_v + theirs.nv)
         found.append(Joined(kind, ours.q_slice, ours.v_slice, q, v))
