@@ -25,7 +25,7 @@ CARRIED_TWICE = 8
 """So many numbers may go from link to link for two samples in turn; of more, there are not enough registers."""
 
 NARROW, AHEAD = 128, 8
-"""The most bytes of a link that processors call for in time by themselves; how many links ahead others are called for."""
+"""The most bytes of a link that processors fetch in time by themselves; how many links ahead others are called for."""
 
 _TOTALS = {"q": "%nq", "v": "%nv", "link": "%links"}
 """How many entries an array has, by what it has them for."""
