@@ -125,3 +125,12 @@ def test_counts_and_other_scalars(robot, name):
 def test_symbolic(robot):
     pytest.importorskip("sympy")
     assert catena.symbolic(robot, "mass_matrix").matrix.shape == (0, 0)
+
+
+def test_linearized_closed_and_rolled_out(robot):
+    none, system = np.zeros(0), catena.System([robot])
+    assert [x.shape for x in robot.linearize(none, none, none)] == [(0, 0), (0, 0)]
+    assert system.close(none).shape == (0,)
+    assert system.rollout(none, none, None, 1e-3, steps=2).q.shape == (3, 0)
+    with pytest.raises(ModelError, match="no joints"):
+        catena.identify(robot, *np.zeros((4, 5, 0)))

@@ -103,6 +103,8 @@ class System(
         trees = [_standing(n, whole_tree(r.tree), places, kind == 1) for kind in (0, 1) for n, r in found[kind]]
         if places:
             raise UnknownNameError.among("robot to place", next(iter(places)), [tree.name for tree in trees])
+        if not isinstance(constraints, Iterable):
+            raise ModelError(f"constraints: expected a list of them, found a {type(constraints).__name__}")
         tree = forest(trees, gravity, name)
         self._set(tree, (*constraints, *(couplings(tree) if mimic == "coupled" else ())))
 
@@ -240,6 +242,8 @@ def _named(what: str, robots: Robots) -> list[tuple[str, Robot]]:
     """Robots with their names, which must differ."""
     if isinstance(robots, Robot):
         raise ModelError(f"{what}: expected a list or a mapping, found a Robot; give [{robots.name}]")
+    if not isinstance(robots, Iterable):
+        raise ModelError(f"{what}: expected a list or a mapping of Robots, found a {type(robots).__name__}")
     found = list(robots.items()) if isinstance(robots, Mapping) else [(r.name, r) for r in map(_checked, robots)]
     for name, robot in found:
         _checked(robot)

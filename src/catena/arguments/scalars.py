@@ -38,7 +38,7 @@ def generator(what: str, rng: Any) -> np.random.Generator:
         if isinstance(rng, np.random.Generator):
             return rng
         try:
-            return np.random.default_rng(rng)
+            return np.random.default_rng(np.asarray(rng) if isinstance(rng, np.ndarray) else rng)  # matrices never end
         except (TypeError, ValueError, OverflowError, MemoryError, RuntimeError):
             raise ShapeError(
                 f"{what}: rng must be a NumPy generator, a seed of zero or more, or None, got {shown(rng)}"

@@ -184,7 +184,7 @@ def linearized(
         own, size = slice(k.v_start, k.v_start + k.joint_type.nv), k.joint_type.nv
         for i in range(size):
             turning[own, k.v_start + i] = list(drift(k.joint_type, v[k], Dofs([int(i == j) for j in range(size)])))
-    return _assembled(turning, *(np.array(matrix, dtype=object) for matrix in (dq, dv, dtau)))
+    return _assembled(turning, *(np.array(matrix, dtype=object).reshape(turning.shape) for matrix in (dq, dv, dtau)))
 
 
 def _rolled(ask: Ask, q: Any, v: Any, tau: Any, *f_ext: Any, acting: AtJoints) -> tuple[Any, Any]:

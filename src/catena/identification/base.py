@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from catena.arguments.scalars import generator
 from catena.arguments.words import one_of
 from catena.errors import ModelError
 from catena.parameters.record import LINEAR, Parameters
@@ -97,10 +98,10 @@ def base_parameters(
         raise ModelError(f"robot {robot.name!r} has no joints, so there are no torques that parameters could change")
     record = robot.parameters()
     columns = chosen_columns(robot, joints)
-    generator = np.random.default_rng(rng)
+    random = generator("base_parameters", rng)
     states = max(20, -(-3 * len(columns) // robot.nv))
-    q = robot.random_configuration(generator, states)
-    v, a = generator.standard_normal((2, states, robot.nv))
+    q = robot.random_configuration(random, states)
+    v, a = random.standard_normal((2, states, robot.nv))
     Y = robot.regressor(q, v, a, joints=True)[..., columns].reshape(-1, len(columns))
     triangle = np.asarray(np.linalg.qr(Y, mode="r"))
     independent = _independent(triangle)

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from catena.arguments.scalars import generator
 from catena.errors import CatenaError, UnsupportedError
 from catena.identification.base import BaseParameters, base_parameters
 from catena.identification.measurements import Triangles, flat
@@ -127,14 +128,14 @@ def exciting_trajectory(
         UnsupportedError: for joints with more than one coordinate.
     """
     _check(robot, duration, harmonics, evaluations, samples)
-    generator, base = np.random.default_rng(rng), base_parameters(robot, joints)
+    random, base = generator("excitation", rng), base_parameters(robot, joints)
 
     def scored(motion: Trajectory) -> Trajectory:
         inside = _scaled(robot, motion)
         return replace(inside, score=_score(robot, base, *inside(inside.times(samples))))
 
     def drawn() -> tuple[Array, Array]:
-        sines, cosines = generator.standard_normal((2, harmonics, robot.nv))
+        sines, cosines = random.standard_normal((2, harmonics, robot.nv))
         return sines, cosines
 
     low, high = _limits(robot)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -42,7 +43,8 @@ def flat(robot: Robot, question: str, **arrays: npt.ArrayLike) -> tuple[list[Arr
         raise ShapeError(f"{question}: the leading dimensions of {shown} do not broadcast together") from None
     if not np.prod(leading):
         raise ShapeError(f"{question}: there are no samples: the arrays have the leading dimensions {leading}")
-    return [np.broadcast_to(x, (*leading, x.shape[-1])).reshape(-1, x.shape[-1]) for x in found], leading
+    count = math.prod(leading)
+    return [np.broadcast_to(x, (*leading, x.shape[-1])).reshape(count, x.shape[-1]) for x in found], leading
 
 
 def triangle(A: Array) -> Array:

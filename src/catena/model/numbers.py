@@ -44,6 +44,13 @@ def count(n: Any) -> int:
     return int(n)
 
 
+def generator(seed: Any) -> np.random.Generator:
+    """The generator of a seed; one that is given stays as it is."""
+    if isinstance(seed, np.random.Generator) or (isinstance(seed, int | np.integer) and seed >= 0):
+        return np.random.default_rng(seed)
+    raise ModelError(f"seed: expected a whole number of zero or more, found a {type(seed).__name__}")
+
+
 def together(n: int | None = None, **values: npt.ArrayLike) -> list[Array]:
     """One-dimensional float arrays of one length: n, or that of the longest. Numbers are broadcast, arrays copied."""
     arrays = {what: _finite(what, value) for what, value in values.items()}

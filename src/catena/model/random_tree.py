@@ -14,7 +14,7 @@ from catena.model.axes import axis_frame, unit
 from catena.model.joints import BY_NAME, JOINT_TYPES
 from catena.model.lie import quaternion_normalized, rotation_matrix
 from catena.model.names import Names
-from catena.model.numbers import BASES, chosen, count
+from catena.model.numbers import BASES, chosen, count, generator
 from catena.model.tree import Tree
 
 Array = npt.NDArray[Any]
@@ -44,9 +44,9 @@ def random_tree(
     numbers in the base's frame, m/s². Returns the robot. Cost: O(n) time, a few arrays of memory.
     """
     n, codes = count(n), _codes(joint_types)
-    if not 0 <= branching <= 1:
+    if not isinstance(branching, float | int | np.floating) or not 0 <= branching <= 1:
         raise ModelError(f"branching: expected a probability in 0 ... 1, found {branching!r}")
-    rng, floating = np.random.default_rng(seed), chosen("base", base, BASES) == "floating"
+    rng, floating = generator(seed), chosen("base", base, BASES) == "floating"
     before = np.arange(-1, n - 1, dtype=np.int64)
     # drawn below i + 1 and lowered by one: any earlier link or the base, which a floating tree has only once
     anywhere = rng.integers(0, np.arange(1, n + 1)) - 1

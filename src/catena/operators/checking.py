@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from catena.arguments.scalars import a_robot, generator, whole
 from catena.errors import ShapeError
 from catena.operators.algebra import Operators
 from catena.operators.expression import ANY, Operator
@@ -72,9 +73,9 @@ def verify(
     where the identity holds. Cost: O(n) for each configuration, and O(n²) for the whole matrices, which mechanisms with
     more than a few hundred links do without.
     """
-    rng = np.random.default_rng(seed)
+    rng, robot = generator("verify", seed), a_robot("verify", robot)
     applied, dense, text = [], [], ""
-    for _ in range(samples):
+    for _ in range(whole("verify: samples", samples, 1)):
         sides = _sides(identity(robot.operators(robot.random_configuration(rng))))
         text = " = ".join(str(side) for side in sides)
         sized = next(side for side in sides if side.domain is not ANY)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
@@ -89,7 +90,7 @@ class Closing(ClosedChains):
         for joint in fixed:
             free[system.joint(joint).v_slice] = False
         guess = np.array(system.normalize(q), dtype=float)
-        found = guess.reshape(-1, system.nq)
+        found = guess.reshape(math.prod(guess.shape[:-1]), system.nq)
         error = _newton(system, found, free, tolerance, steps)
         if not (error <= tolerance).all():
             raise self._unmet(found.reshape(guess.shape), ~(error <= tolerance), tolerance)

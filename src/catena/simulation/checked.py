@@ -46,7 +46,7 @@ def kept_rows(steps: int, every: Any) -> int:
 
 def pair(out: Any) -> tuple[Any, Any]:
     """The two arrays of `out`."""
-    if not isinstance(out, tuple) or len(out) != 2:
+    if not isinstance(out, tuple) or len(out) != 2 or any(x is None for x in out):
         raise ShapeError(f"rollout: out must be a tuple of two arrays, (q, v), got a {type(out).__name__}")
     return out
 

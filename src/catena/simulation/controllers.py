@@ -15,6 +15,7 @@ import numpy.typing as npt
 from catena.algorithms.controllers import COMPUTED_TORQUE, FEED_FORWARD, GRAVITY, HOLD, PD, SERVO
 from catena.algorithms.rollouts import Law
 from catena.arguments.arrays import as_floats
+from catena.arguments.scalars import a_robot
 from catena.errors import ShapeError, UnsupportedError
 from catena.model.joints import JOINT_TYPES
 from catena.simulation.laws import Controller
@@ -107,7 +108,7 @@ class Spline:
     """A way through configurations: where, how fast, and with which torques."""
 
     def __init__(self, robot: Robot, t: npt.ArrayLike, q: npt.ArrayLike) -> None:
-        self.robot = robot
+        self.robot = robot = a_robot("feed_forward", robot)
         self.t, self.q = as_floats(t, "feed_forward: t"), as_floats(q, "feed_forward: q")
         if not all(JOINT_TYPES[code].flat for code in np.unique(robot.tree.joint_type)):
             raise UnsupportedError("feed_forward: splines are for robots whose joints all turn or slide")

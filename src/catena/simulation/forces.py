@@ -93,13 +93,14 @@ def forces(robot: Robot, options: Any, control: Any, memory: Any) -> Forces:
     values: dict[str, Any] = {}
     stiff = [*_limits(robot, options, values), *_ground(robot, options, values), *_servo(options, control)]
     stiff += [*_pins(robot, options, values), *_drag(robot, options, values)]
-    if stiff and options.integrator not in ONE_STAGE:
+    one_stage = isinstance(options.integrator, str) and options.integrator in ONE_STAGE
+    if stiff and not one_stage:
         raise UnsupportedError(
             "rollout: joint limits, the ground, servos, pins and drag act in steps of one stage, "
             "integrator='semi_implicit' or 'linearly_implicit', which know where they lead; choose one of these"
         )
     closed: Any = robot
-    sticks = options.integrator in ONE_STAGE and not (isinstance(closed, ClosedChains) and robot.tree.n > UNROLLED)
+    sticks = one_stage and not (isinstance(closed, ClosedChains) and robot.tree.n > UNROLLED)
     if truth("joint_losses", options.joint_losses) and sticks and robot.tree.friction.any():
         stiff.append(JointFriction())
         values.update(bristles=np.zeros(robot.nv), gained=np.zeros(robot.nv))

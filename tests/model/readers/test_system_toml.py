@@ -131,6 +131,7 @@ def test_every_kind_of_constraint() -> None:
         ('first = "left/tool"', 'first = "left/tol"', r"two\.toml: constraint .*'left/tol'.*'left/tool'"),
         ("offset = 0.25", "offset = nan", r"line 32: \[constraints\[3\]\]: the offset"),
         ("[objects.box]", "[objects.box", r"two\.toml: is not TOML: .*line 14"),
+        ("[objects.box]", f"[objects.{'1' * 5000}]\nx = {'1' * 5000}\n[objects.box]", "is not TOML: .*4300 digits"),
         (
             '"left/elbow_pitch" = 1.0',
             '"left/elbow_pitch" = 0.0',

@@ -13,6 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
+from catena.errors import LoadError
+
 MAX_BYTES = 256 * 2**20
 
 _FLAGS = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
@@ -59,7 +61,10 @@ def too_large(size: int, most: int = MAX_BYTES) -> str:
 def folders(package_roots: str | os.PathLike[str] | Iterable[str | os.PathLike[str]]) -> tuple[str, ...]:
     """The folders that a caller allows, as absolute paths; one may be given by itself."""
     given = (package_roots,) if isinstance(package_roots, str | os.PathLike) else package_roots
-    return tuple(os.path.abspath(root) for root in given)
+    try:
+        return tuple(os.path.abspath(os.fsdecode(root)) for root in given)
+    except TypeError as error:
+        raise LoadError(f"package_roots: expected one folder or a list of them; {error}") from None
 
 
 @dataclass(frozen=True)

@@ -111,7 +111,7 @@ def _parsed(text: str, source: str) -> dict[str, Any]:
     toml = importlib.import_module("tomllib" if sys.version_info >= (3, 11) else "tomli")
     try:
         found: dict[str, Any] = toml.loads(text)
-    except toml.TOMLDecodeError as error:
+    except ValueError as error:  # what is not TOML, and numbers that Python does not take
         raise LoadError(f"{source}: is not TOML: {error}") from None
     except RecursionError:
         raise LoadError(f"{source}: arrays or tables too deep") from None

@@ -1,0 +1,51 @@
+"""Arguments of what is no question: rollouts, systems, loading. What they cannot be is said by a CatenaError."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import catena
+
+ROBOT = catena.rod_chain(2)
+STATE = np.zeros(2), np.zeros(2), np.zeros((3, 2)), 1e-3
+
+
+@pytest.mark.parametrize(
+    ("ask", "message"),
+    [
+        (lambda: ROBOT.rollout(*STATE, integrator=np.zeros(2)), "no integrator a ndarray"),
+        (lambda: ROBOT.rollout(*STATE, out=(None, None)), "out must be a tuple of two arrays"),
+        (lambda: catena.System(None), "robots: expected a list or a mapping of Robots, found a NoneType"),
+        (lambda: catena.System([ROBOT], objects=len), "objects: expected a list or a mapping of Robots"),
+        (lambda: catena.System([ROBOT], constraints=None), "constraints: expected a list of them, found a NoneType"),
+        (lambda: catena.load("seven_dof_arm", package_roots=[1]), "package_roots: expected one folder or a list"),
+        (lambda: catena.load("seven_dof_arm", package_roots=None), "package_roots: expected one folder or a list"),
+        (lambda: catena.random_tree(1, 2, branching=np.zeros(2)), "branching: expected a probability"),
+        (lambda: catena.operators.verify(lambda o: (o.phi, o.phi), 1), "verify: expected a Robot first"),
+        (
+            lambda: catena.operators.verify(lambda o: (o.phi, o.phi), ROBOT, samples=0),
+            "verify: samples must be a whole",
+        ),
+        (lambda: catena.controllers.feed_forward(1, [0, 1], [[0], [1]]), "feed_forward: expected a Robot first"),
+    ],
+)
+def test_what_cannot_be_is_named(ask: Any, message: str) -> None:
+    with pytest.raises(catena.CatenaError, match=message):
+        ask()
+
+
+MATRIX = np.ones((1, 2), dtype=int).view(np.matrix)  # NumPy would read it row by row for ever, until the stack ends
+
+
+@pytest.mark.parametrize("seed", [MATRIX, "x", [None], -1, np.array(2.5)], ids=str)
+def test_seeds_that_are_none(seed: Any) -> None:
+    with pytest.raises(catena.CatenaError, match="seed"):
+        catena.random_tree(seed, 2)
+    if seed is MATRIX:  # as good as a list of numbers
+        assert ROBOT.random_configuration(seed).shape == (2,)
+    else:
+        with pytest.raises(catena.CatenaError, match="seed"):
+            ROBOT.random_configuration(seed)
