@@ -31,9 +31,12 @@ def open_regular(path: str | os.PathLike[str]) -> IO[bytes]:
     whatever takes the file's place in between.
     """
     file = open(path, "rb", opener=lambda name, _: os.open(name, _FLAGS))  # noqa: SIM115
-    if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+    try:
+        if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+            raise Refused("is not a regular file; read it yourself and pass its content")
+    except (OSError, Refused):
         file.close()
-        raise Refused("is not a regular file; read it yourself and pass its content")
+        raise
     return file
 
 
