@@ -204,13 +204,13 @@ def mortal(block, flag=None, block_info=None):
     return block
 
 
-@pytest.mark.slow
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs signals")
-@pytest.mark.filterwarnings("ignore")
 def memory() -> int:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
 
 
+@pytest.mark.slow
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs signals")
+@pytest.mark.filterwarnings("ignore")
 def test_ten_million_states_on_two_processes_one_of_which_dies(tmp_path):
     distributed = pytest.importorskip("distributed")
     rows = da.zeros((SAMPLES, 1), chunks=(CHUNK, 1), dtype=np.int8)
