@@ -26,6 +26,7 @@ ACTIONS = [
     innovations.TIMES,
     innovations.ROOT,
     innovations.INVERSE_ROOT,
+    innovations.WHITENED,
 ]
 
 
@@ -53,7 +54,7 @@ def test_the_actions_are_what_they_are_called(robot: catena.Robot) -> None:
     given = factored(robot)
     M = mass_matrix(robot, given["q"])
     x, y = np.random.default_rng(8).standard_normal((2, robot.nv))
-    U_times, Ut_times, U_solve, Ut_solve, solve, times, root, inverse_root = (
+    U_times, Ut_times, U_solve, Ut_solve, solve, times, root, inverse_root, whitened = (
         partial(act, robot, action, given) for action in ACTIONS
     )
     assert relative(U_solve(U_times(x)), x) < 1e-12
@@ -67,6 +68,7 @@ def test_the_actions_are_what_they_are_called(robot: catena.Robot) -> None:
     )
     found = inverse_root(x) @ M @ inverse_root(y)
     assert found == pytest.approx(x @ y, abs=1e-10 * np.linalg.norm(x) * np.linalg.norm(y))
+    assert relative(whitened(x) @ y, x @ inverse_root(y)) < 1e-12
 
 
 @pytest.mark.parametrize("action", [innovations.U_TIMES, innovations.U_SOLVE], ids=["U_times", "U_solve"])

@@ -13,6 +13,7 @@ take the stored G and D:
     D_times, D_solve                      D x, D⁻¹ x
     times, solve                          M x, M⁻¹ x
     root, inverse_root                    A x with A Aᵀ = M, A x with A Aᵀ = M⁻¹
+    whitened                              Aᵀ x with the latter: x M⁻¹ y is a product of two such
 
 The paper counts from the tip to the base; k.parent here is k + 1 there. A rotor's inertia adds to D alone, and both
 factorizations still hold. G is in the internal frame of its link: an intermediate result for the functions of this file
@@ -113,6 +114,7 @@ D_times = partial(joint_by_joint, small.times)
 D_solve = partial(joint_by_joint, small.solve)
 D_root = partial(joint_by_joint, small.root)
 D_inverse_root = partial(joint_by_joint, small.inverse_root)
+D_whitened = partial(joint_by_joint, small.whitened)
 
 
 def times(links: Links, q: Field, G: Field, D: Field, x: Field) -> Field:
@@ -146,6 +148,11 @@ def inverse_root(links: Links, q: Field, G: Field, D: Field, x: Field) -> Field:
     return Ut_solve(links, q, G, D_inverse_root(links, D, x))
 
 
+def whitened(links: Links, q: Field, G: Field, D: Field, x: Field) -> Field:
+    """Aᵀ x with A = U⁻ᵀ D^−½: white innovations from torques, the transpose of :func:`inverse_root`."""
+    return D_whitened(links, D, U_solve(links, q, G, x))
+
+
 _U = {"q": "q", "G": "axes", "x": "v"}
 _D = {"D": "small", "x": "v"}
 _FACTORED = {"q": "q", "G": "axes", "D": "small", "x": "v"}
@@ -169,3 +176,4 @@ TIMES = Function("innovations/times", times, _FACTORED, {"y": "v"})
 SOLVE = Function("innovations/solve", solve, _FACTORED, {"y": "v"})
 ROOT = Function("innovations/root", root, _FACTORED, {"y": "v"})
 INVERSE_ROOT = Function("innovations/inverse_root", inverse_root, _FACTORED, {"y": "v"})
+WHITENED = Function("innovations/whitened", whitened, _FACTORED, {"y": "v"})

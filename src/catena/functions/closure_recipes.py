@@ -17,10 +17,10 @@ import numpy.typing as npt
 from catena.algorithms.closures import Closed, Coupled
 from catena.algorithms.contact_system import NOTHING
 from catena.algorithms.forward_dynamics import FD3
-from catena.algorithms.innovations import FACTOR, INVERSE_ROOT, SOLVE
+from catena.algorithms.innovations import FACTOR, SOLVE, WHITENED
 from catena.functions.frame_recipes import Carried
 from catena.functions.grasp_recipe import Grasps
-from catena.functions.recipes import Ask, columns, parts
+from catena.functions.recipes import Ask, parts, products
 from catena.functions.sparse_recipe import ManyLoops, SparseContact
 from catena.model.constraints import Constraint, Distance
 from catena.model.tree import Frame
@@ -130,9 +130,8 @@ class ClosureRecipes:
         return found
 
     def white_jacobian(self, ask: Ask, q: Array) -> Array:
-        """B = D^−½ U⁻¹ Jᵀ, (..., nv, k), by the whole of U⁻ᵀ D^−½."""
-        root = columns(ask, INVERSE_ROOT, ask.tree.nv, q, *ask(FACTOR, q))
-        return np.swapaxes(self.jacobian(ask, q) @ root, -1, -2)
+        """B = D^−½ U⁻¹ Jᵀ, (..., nv, k)."""
+        return products(ask, WHITENED, np.swapaxes(self.jacobian(ask, q), -1, -2), q, *ask(FACTOR, q))
 
     def forward_dynamics(
         self, ask: Ask, q: Array, v: Array, tau: Array, f_ext: Array | None = None, gains: Array | None = None

@@ -31,7 +31,7 @@ FEWEST_ARMS, MOST_OBJECTS = 3, 8
 
 SINGULAR, LEFT = 1e-12, 1e-13
 """An arm is singular whose Ω, with a diagonal of ones, has a smaller eigenvalue; and what may be left of r, relative to
-the rates that it is made of."""
+all that is added up in it."""
 
 
 class Grasps:
@@ -103,8 +103,7 @@ class Grasps:
         a, lam = np.array(free), np.zeros_like(target)
         dofs = self.dofs.ravel()
         for passes in range(4):  # more than once for what rounding has left, the last to see whether it is gone
-            moved = np.swapaxes(self._sums(x * a[..., None, self.order]), -1, -2) + _times(A, a[..., None, dofs])
-            r = target - moved
+            r = target - self._rates(x, A, a)
             if passes == 3:
                 break
             delta = _solution(S, _times(weighted, r).sum(axis=-2))
@@ -113,8 +112,14 @@ class Grasps:
             a[..., self.order] += (Y * np.swapaxes(more, -1, -2)[..., self.owner]).sum(axis=-2)
             push = _times(np.swapaxes(A, -1, -2), more).sum(axis=-2)
             a[..., dofs] += _solution(M, push)  # not δ: so that r sees all that λ has got wrong
-        left, size = (np.abs(each).max(axis=(-1, -2)) for each in (r, np.abs(target) + np.abs(moved)))
+        added = np.abs(target) + self._rates(*map(np.abs, (x, A, a)))
+        left, size = (np.abs(each).max(axis=(-1, -2)) for each in (r, added))
         return a, lam[..., self.arm, self.slot], (left <= LEFT * size) & (least[..., 0] > SINGULAR).all(axis=-1)
+
+    def _rates(self, x: Array, A: Array, a: Array) -> Array:
+        """The rates of the constraints (..., arms, slots) that accelerations give: of the arms, and of the objects."""
+        of_arms = np.swapaxes(self._sums(x * a[..., None, self.order]), -1, -2)
+        return of_arms + _times(A, a[..., None, self.dofs.ravel()])
 
     def _sums(self, per_dof: Array) -> Array:
         """Sums over the degrees of freedom of each arm."""

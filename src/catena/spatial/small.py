@@ -34,6 +34,15 @@ def inverse_root(D: SmallSymmetric, x: Dofs) -> Dofs:
     return back([xi / sqrt(d) for d, xi in zip(factors.pivots, x, strict=True)], factors)
 
 
+def whitened(D: SmallSymmetric, x: Dofs) -> Dofs:
+    """Aᵀ x with the same A, diag(1/√d) L⁻¹: the transpose of :func:`inverse_root`."""
+    factors, y = D.inv, list(x)
+    for i in range(len(y)):
+        for j in range(i):
+            y[i] = y[i] - factors.L[i][j] * y[j]
+    return Dofs([yi / sqrt(d) for d, yi in zip(factors.pivots, y, strict=True)])
+
+
 def inverse(D: SmallSymmetric) -> SmallSymmetric:
     """D⁻¹ itself, column by column."""
     n = len(D.lower)
