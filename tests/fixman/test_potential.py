@@ -113,6 +113,40 @@ def test_torques_against_differences_at_50_digits(hard_angles, rng) -> None:
             assert found.torque[i] == pytest.approx(-float(slope), abs=1e-8)
 
 
+@pytest.mark.parametrize("floating", [False, True])
+def test_angles_may_be_straight(floating, rng) -> None:
+    """log det M and log det G have no value there; their difference has, and log det Hᵇᵇ knows it at 50 digits."""
+    robot, masses, internal = chain(4, False, floating, rng)
+    first, h = 3 * floating, mpf(10) ** -15
+    straight = state(robot, rng)
+    straight[first + 5] -= internal(straight)[1][2]
+    near = straight + 1e-4 * np.eye(robot.nq)[first + 5]
+    found = catena.fixman_potential(robot, [straight, near, state(robot, rng)])
+    with mpmath.workdps(50):
+
+        def definition_by_bonds(turning):
+            """½ log det Hᵇᵇ: bonds meet at atoms, at their turning angles."""
+            inverse, n = [1 / mpf(float(m)) for m in ([] if floating else [mpmath.inf]) + list(masses)], len(turning)
+            Hbb = mpmath.matrix(n, n)
+            for i in range(n):
+                Hbb[i, i] = inverse[i] + inverse[i + 1]
+                if i:
+                    Hbb[i, i - 1] = Hbb[i - 1, i] = -mpmath.cos(turning[i]) * inverse[i]
+            return mpmath.log(mpmath.det(Hbb)) / 2
+
+        for number, q in enumerate((straight, near)):
+            bends = [mpf(float(x)) for x in internal(q)[1]]
+            slopes = [
+                (definition_by_bonds([x + h * (i == j) for j, x in enumerate(bends)]) - definition_by_bonds(bends)) / h
+                for i in range(4)
+            ]
+            assert found.torque[number][first + 1 :: 2] == pytest.approx(-np.array(slopes, dtype=float), abs=1e-12)
+            assert np.abs(found.torque[number][first::2]).max() < 1e-12
+        other = definition_by_bonds([mpf(float(x)) for x in internal(straight)[1]])
+        step = definition_by_bonds([mpf(float(x)) for x in internal(near)[1]]) - other
+    assert found.potential[1] - found.potential[0] == pytest.approx(float(step), abs=1e-13)
+
+
 def test_known_answers() -> None:
     robot = catena.point_mass_chain(np.ones(3), [1, 2, 1.5], np.pi / 2, coordinates="torsions+angles")
     q = np.array([0.3, 0.2, 0.7, -np.pi / 6, -0.4, -np.pi / 4])
@@ -156,13 +190,17 @@ def test_bodies_on_all_joints_by_the_printed_blocks(rng) -> None:
         assert found[1] - found[0] == pytest.approx(3.0 * (dense[1] - dense[0]), abs=1e-10)
 
 
-def test_thin_rods_on_universal_joints(rng) -> None:
-    """det K of a rod is sin θ, the area that its direction sweeps, because turning it about itself moves nothing."""
+@pytest.mark.parametrize("aside", [0.0, 0.3])
+def test_thin_rods_on_universal_joints(aside, rng) -> None:
+    """det K of a rod is sin θ, the area that its direction sweeps: turning it about itself moves nothing of its own.
+
+    A rod that is held aside of the one before it resists such a turn.
+    """
     length = 1.4
     builder, parent = catena.Builder("rods", gravity=(0, 0, 0)), "base"
     for name in "ab":
         builder.link(name, mass=1.0, com=(length / 2, 0, 0), inertia=(0.0, length**2 / 12, length**2 / 12))
-        place = (0, 0, 0) if parent == "base" else (length, 0, 0)
+        place = (0, 0, 0) if parent == "base" else (length, aside, 0)
         builder.universal(f"to_{name}", parent, name, axis="x", axis2="z", position=place)
         parent = name
     robot, q = builder.build(), rng.uniform(0.4, 1.2, (5, 4))
@@ -238,9 +276,10 @@ def test_no_hard_coordinates_and_wrong_shapes() -> None:
 
 
 def test_both_forms_agree(rng) -> None:
-    """The robot's potential and that of its atoms' rods differ by a constant, with angles hard or soft."""
+    """The potentials of a branched robot and of its atoms' rods differ by a constant, with angles hard or soft."""
+    bonds, masses, parents = rng.uniform(1, 2, 7), rng.uniform(1, 2, 8), [-1, 0, 1, 2, 1, 0, 5, 3]
     for coordinates in ("torsions", "torsions+angles"):
-        polymer = Polymer(rng.uniform(1, 2, 7), rng.uniform(1, 2, 8), 1.9, coordinates=coordinates, base="floating")
+        polymer = Polymer(bonds, masses, 1.9, parents=parents, coordinates=coordinates, base="floating")
         q = np.stack([state(polymer.robot, rng) for _ in range(3)])
         ours = polymer.fixman_potential(q).potential
         others = polymer.partition.potential(polymer.points(polymer.positions(q))).potential

@@ -7,16 +7,21 @@ bonds visit the same configurations. Formula in errata.md, here in the form that
 
 P⁺ is what the parent feels of P(k) through the joint; Υ(k) = ψᵀ Υ(parent) ψ + Hᵀ D⁻¹ H is the mobility of link k;
 the last term is for joints whose axes move in the child's frame, through D and through P⁺.
+
+Points and thin rods on bonds turn about the bond before and bend against it. Where that angle θ is straight, log det M
+and log det G, the determinant in all coordinates (Fixman), both go to minus infinity as log sin² θ. Their difference
+has no such place: it is log det M of the same bonds with two axes across each, which are fixed to it.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from catena.algorithms.steps import free_joint
 from catena.functions.function import Function
-from catena.scalars import Scalar, log
-from catena.spatial import ArticulatedInertia, Dofs, Force, Motion
+from catena.scalars import Scalar, log, sqrt
+from catena.spatial import ArticulatedInertia, Axes, Dofs, Force, Motion, Vec3
 from catena.spatial.mobility import Mobility
 from catena.sweeps import Field, Links
 
@@ -38,23 +43,50 @@ def log_determinant(links: Links, q: Field) -> Field:
 
 def log_determinant_gradient(links: Links, q: Field) -> tuple[Field, Field]:
     """log det M(q), kept at the base, and its derivatives along every joint velocity. Three sweeps."""
+    return _with_gradient(links, q, lambda k, H: H)
+
+
+def log_determinant_across_bonds(links: Links, q: Field) -> tuple[Field, Field]:
+    """log det M − log det G of points on bonds, up to a constant, and its derivatives along every joint velocity.
+
+    Every universal joint carries a point, or a thin rod, across its second axis, and nothing beyond it resists turning
+    about that bond.
+    """
+    return _with_gradient(links, q, _across_bond)
+
+
+def _with_gradient(links: Links, q: Field, chart: Callable[[Any, Axes], Axes]) -> tuple[Field, Field]:
+    """log det of M in the velocities along the axes that `chart` gives for a link with axes H, and its derivatives.
+
+    What `chart` puts in place of H must stand still in the frame of the link.
+    """
     phi, H, P, P_plus, G, D, Y, total, gradient = links.fields("phi H P P_plus G D Y total gradient")
     total[links.base], Y[links.base] = 0, Mobility.zero()
     for k in links.base_to_tip():
         phi[k], H[k] = k.joint(q[k])
         P[k], total[k] = k.M.articulated, 0
     for k in links.tip_to_base():
-        D[k], G[k], P_plus[k] = free_joint(P[k], H[k], k.armature)  # (4.6), (5.12), (4.5)
+        D[k], G[k], P_plus[k] = free_joint(P[k], chart(k, H[k]), k.armature)  # (4.6), (5.12), (4.5)
         P[k.parent] += phi[k].congruence(P_plus[k])
         total[k.parent] += sum((log(pivot) for pivot in D[k].inv.pivots), start=total[k])
     for k in links.base_to_tip():
-        Y_in = Y[k.parent].carried(phi[k])
-        slopes = [_power(Y_in, axis, P_plus[k]) for axis in H[k].columns]
-        felt = [force - P_plus[k] @ (Y_in @ force) for force in G[k].columns]
-        slopes = [x + y for x, y in zip(slopes, _moving_axes(k, q[k], felt), strict=True)]
+        Y_in, own = Y[k.parent].carried(phi[k]), H[k]
+        axes, slopes = chart(k, own), [_power(Y_in, axis, P_plus[k]) for axis in own.columns]
+        if axes is own:
+            felt = [force - P_plus[k] @ (Y_in @ force) for force in G[k].columns]
+            slopes = [x + y for x, y in zip(slopes, _moving_axes(k, q[k], felt), strict=True)]
         gradient[k] = Dofs([2 * x for x in slopes])
-        Y[k] = Y_in.through(H[k], G[k], D[k])
+        Y[k] = Y_in.through(axes, G[k], D[k])
     return total, gradient
+
+
+def _across_bond(k: Any, H: Axes) -> Axes:
+    """The axes of a link; on a universal joint the second one, and one across that and the bond to the point."""
+    if k.joint_type.name != "universal":
+        return H
+    h = k.M.h
+    per_length = 1 / sqrt(h.y * h.y + h.z * h.z)
+    return Axes([Motion(Vec3(0, -(h.z * per_length), h.y * per_length), Vec3.zero()), H.columns[1]])
 
 
 def _power(Y: Mobility, h: Motion, P: ArticulatedInertia) -> Scalar:
@@ -81,6 +113,13 @@ def _moving_axes(k: Any, q: Dofs, felt: list[Force]) -> list[Scalar]:
 LOG_DETERMINANT = Function("log_determinant", log_determinant, {"q": "q"}, {"log_determinant": "robot"})
 LOG_DETERMINANT_GRADIENT = Function(
     "log_determinant_gradient", log_determinant_gradient, {"q": "q"}, {"log_determinant": "robot", "gradient": "v"}
+)
+LOG_DETERMINANT_ACROSS_BONDS = Function(
+    "log_determinant_across_bonds",
+    log_determinant_across_bonds,
+    {"q": "q"},
+    {"log_determinant": "robot", "gradient": "v"},
+    regroup=False,
 )
 
 GRADIENT = Function(

@@ -9,7 +9,7 @@ its massive parent, and its inertia is the identity in each direction in which i
 - A *body* is measured in the frame of its joint, so T holds there. For every joint type det K is then constant.
 - A *point* has the three directions of its position. On a universal joint with a bond across the second axis det K is
   L² sin θ.
-- A *thin rod* has all but the turn about its own axis.
+- A *thin rod* has all but the turn about its own axis: there det K is sin θ.
 - A *link without mass* stays with those that it carries: joints through it count as one joint. Three hinges that
   make up a ball have det K = sin β. So does a link whose own inertia does not feel its joint.
 """
@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from catena.model.joints import JOINT_TYPES
+from catena.model.joints import JOINT_TYPES, Prismatic, Universal
 from catena.model.singular import THIN, unheld_among
 from catena.model.tree import Tree
 
@@ -45,6 +45,33 @@ def joints_alone(tree: Tree) -> Tree | None:
     stays = np.zeros(tree.n + 1, dtype=bool)  # the base, number -1, comes last
     stays[unheld] = True
     return replace(alone, parent=np.where(stays[tree.parent], tree.parent, -1))
+
+
+def all_on_bonds(tree: Tree) -> bool:
+    """Whether all links are points or thin rods that turn about the one before and bend against it, or slide.
+
+    Nothing then resists a turn about a bond, and det K = L² sin θ is a factor of det M that can be left out of it.
+    """
+    bond, slides = tree.joint_type == Universal.code, tree.joint_type == Prismatic.code
+    if tree.armature.any() or not bond.any() or not (bond | slides).all():
+        return False
+    first, second = tree.joint_rotation[:, :, 2], tree.joint_rotation[:, :, 0]
+    spin = np.linalg.norm(np.einsum("nij,nj->ni", tree.inertia, tree.com), axis=1)
+    length = np.linalg.norm(tree.com, axis=1)
+    thin = (tree.mass > 0) & (length > 0) & (spin <= THIN * tree.mass * length**3)
+    across = np.abs(np.einsum("ni,ni->n", tree.com, second)) <= _ROUNDING * length
+    held = (tree.parent < 0) | (tree.mass[tree.parent] > 0)
+    beyond = np.flatnonzero((tree.parent >= 0) & bond[tree.parent])
+    before = tree.com[tree.parent[beyond]]
+    axis = np.einsum("nij,nj->ni", tree.placement_rotation[beyond], first[beyond])
+    on_line = _parallel(axis, before) & _parallel(tree.placement_position[beyond], before)
+    return bool((slides | (thin & across & held)).all() and (bond[beyond] & on_line).all())
+
+
+def _parallel(x: Array, along: Array) -> Array:
+    """Whether vectors x (n, 3) lie along others, of which none is zero."""
+    off = np.linalg.norm(np.cross(x, along), axis=1)
+    return np.asarray(off <= _ROUNDING * np.linalg.norm(along, axis=1) * np.linalg.norm(x, axis=1))
 
 
 def _with_unit_inertias(tree: Tree, bare: Array, thin: Array) -> Tree:
