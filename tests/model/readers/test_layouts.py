@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import pickle
 import re
+from typing import Any
 
 import numpy as np
 import pytest
@@ -44,25 +45,31 @@ def document(n: int = 60) -> str:
     return "<robot name='r'>" + "".join(parts) + '<material name="red"><color rgba="1 0 0 1"/></material></robot>'
 
 
-def one_by_one(text: str) -> catena.Robot:
-    """The robot as the parser alone reads it: a comment in front of every element leaves nothing alike."""
+def for_the_parser(text: str) -> str:
+    """The same with a comment in front of every element, which leaves no stretches alike."""
     numbers = iter(range(10**6))
-    return catena.load(re.sub("<(?=link|joint)", lambda _: f"<!-- {next(numbers)} --><", text))
+    return re.sub("<(?=link|joint)", lambda _: f"<!-- {next(numbers)} --><", text)
 
 
-def test_many_at_a_time_give_what_one_by_one_gives() -> None:
-    text = document()
-    assert max(len(group.parts) for group in groups(Document(text.encode(), "text"))) > 5
-    robot, plain = catena.load(text), one_by_one(text)
-    assert robot == plain
-    assert robot.warnings == plain.warnings
-    assert dict(robot.tree.meshes) == dict(plain.tree.meshes)
-    assert all(shape.color == (1.0, 0.0, 0.0, 1.0) for shape in robot.tree.meshes["l5"])
-    assert catena.load(text, base="floating") == catena.load(one_by_one_text(text), base="floating")
+def largest(text: str) -> int:
+    return max(len(group.parts) for group in groups(Document(text.encode(), "text")))
 
 
-def one_by_one_text(text: str) -> str:
-    return text.replace("<joint", "<!-- --><joint").replace("<link", "<!-- a 'b' --><link")
+@pytest.mark.parametrize("base", ["fixed", "floating"])
+def test_many_at_a_time_give_what_one_by_one_gives(base: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In stretches of a long document, and of what the parser gives."""
+    text, parsed = document(), for_the_parser(document())
+    assert largest(text) > 5
+    assert largest(parsed) > 5
+    several = [catena.load(text, base=base), catena.load(parsed, base=base)]
+    monkeypatch.setattr(layouts, "SOME", 1)
+    assert largest(parsed) == 1
+    plain = catena.load(parsed, base=base)
+    for robot in several:
+        assert robot == plain
+        assert robot.warnings == plain.warnings
+        assert dict(robot.tree.meshes) == dict(plain.tree.meshes)
+        assert all(shape.color == (1.0, 0.0, 0.0, 1.0) for shape in robot.tree.meshes["l5"])
 
 
 def test_every_element_comes_once_and_in_its_place() -> None:

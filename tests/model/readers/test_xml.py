@@ -35,6 +35,12 @@ def test_root_then_complete_children_with_lines() -> None:
     assert [line_of(document, part, place) for part, place in places] == [1, 2, 2, 3, 4]
 
 
+@pytest.mark.parametrize("size", [xml._FIRST, xml._CHUNK, 2 * xml._CHUNK])
+@pytest.mark.parametrize("more", [-1, 0, 1])
+def test_documents_may_end_where_a_chunk_does(size: int, more: int) -> None:
+    assert [element.tag for element in read("<a><b/></a>".ljust(size + more))] == ["a", "b"]
+
+
 def test_streaming_gives_what_a_whole_read_gives() -> None:
     """Over many chunks, whatever their borders cut."""
     parts = "".join(f'<p i="{i}">{"<q><r/></q>" * (i % 7)}</p>' for i in range(5_000))

@@ -64,7 +64,7 @@ def unread(element: Element, name: str, count: int, largest: float, which: int =
 
 def _read(element: Element, name: str, column: list[str], count: int, largest: float) -> list[float]:
     """`count` finite numbers up to `largest` from each value, one after the other."""
-    distinct = column[:1] if len(set(column)) == 1 else column  # as in many a long chain
+    distinct = column[:1] if len(column) > 1 and len(set(column)) == 1 else column  # as in many a long chain
     found = _floats(distinct, count, largest)
     if found is None:
         which = next(i for i, value in enumerate(distinct) if _floats([value], count, largest) is None)
@@ -76,9 +76,12 @@ def _floats(values: list[str], count: int, largest: float) -> list[float] | None
     """The same, or None if a value has something else."""
     text = " | ".join(values)
     written = text.split()
-    between = written[count :: count + 1]
-    del written[count :: count + 1]
-    if len(written) != count * len(values) or between != ["|"] * (len(values) - 1):
+    if len(values) > 1:
+        between = written[count :: count + 1]
+        del written[count :: count + 1]
+        if between != ["|"] * (len(values) - 1):
+            return None
+    if len(written) != count * len(values):
         return None
     try:
         found = list(map(float, written))

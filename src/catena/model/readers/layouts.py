@@ -25,6 +25,7 @@ from catena.model.readers.xml import MAX_ELEMENTS, Document, elements
 Array = npt.NDArray[Any]
 
 STRETCH = 2**18  # bytes that are read at a time; documents no longer than that are left to the parser
+SOME = 200  # elements of the parser that are looked at together
 ALL = -1
 _UTF8 = re.compile(rb"(\xef\xbb\xbf)?\s*<(?!\?xml[^>]*encoding=(?![\"'](utf-?8|us-ascii|ascii)[\"']))", re.I)
 _TOKENS = re.compile("</[^<>]*>|/>|<")
@@ -35,16 +36,12 @@ _MOST = 2000  # texts between values, and layouts: with more, nothing is gained
 class Group(NamedTuple):
     """Children of the root that have one layout.
 
-    `element` is made like each of them, with a list in place of every attribute's value: the values of all of them. It
-    holds until the next group is asked for. `parts` are their numbers among the root's children, in order.
+    `element` is made like each of them, with a list in place of every attribute's value: the values of all of them.
+    `parts` are their numbers among the root's children, in order.
     """
 
     element: Element
     parts: Sequence[int]
-
-    def kept(self) -> Group:
-        """A group of the same that holds for good."""
-        return Group(_with_columns(self.element, lambda values: values), self.parts)
 
     def some(self, which: Sequence[int]) -> Group:
         """A group of some of them, by their numbers in this one."""
@@ -58,8 +55,24 @@ def groups(document: Document) -> Iterator[Group]:
     if len(document.data) > STRETCH and _UTF8.match(document.data):
         done = yield from _Stretches(document).groups()
     if done != ALL:
-        for part, element in enumerate(islice(elements(document), 1 + done, None), done):
-            yield Group(_with_columns(element, lambda value: [value]), [part])
+        numbered = enumerate(islice(elements(document), 1 + done, None), done)
+        while some := list(islice(numbered, SOME)):
+            yield from _alike(some)
+
+
+def _alike(numbered: list[tuple[int, Element]]) -> Iterator[Group]:
+    """Groups of numbered children of the root. The first of each becomes the element of its group, without a copy."""
+    alike: dict[Any, list[tuple[int, Element]]] = {}
+    for part, element in numbered:
+        key = tuple([(inside.tag, len(inside), *inside.attrib) for inside in element.iter()])
+        alike.setdefault(key, []).append((part, element))
+    for group in alike.values():
+        parts, single = zip(*group, strict=True)
+        for insides in zip(*(element.iter() for element in single), strict=True):
+            values: dict[str, Any] = insides[0].attrib
+            for name in values:
+                values[name] = [inside.attrib[name] for inside in insides]
+        yield Group(single[0], parts)
 
 
 def _with_columns(element: Element, column: Callable[[Any], list[str]]) -> Element:
@@ -93,7 +106,7 @@ class _Markup(NamedTuple):
 
 
 class _Layout:
-    """The layout of some children of the root: an element like theirs, which column goes where, and its size."""
+    """The layout of some children of the root: an element like theirs, with the numbers of columns as values."""
 
     def __init__(self, source: str, texts: Sequence[str]) -> None:
         written = "".join(f'{text}"{i}"' for i, text in enumerate(texts[:-1])) + texts[-1]
@@ -102,16 +115,13 @@ class _Layout:
         except (LoadError, ValueError):
             raise _Irregular from None
         inside = list(self.element.iter())
-        self.places = [(each.attrib, name) for each in inside for name in each.attrib]
-        if more or [attributes[name] for attributes, name in self.places] != list(map(str, range(len(texts) - 1))):
+        self.size, self.values = len(inside), len(texts) - 1
+        if more or [place for each in inside for place in each.attrib.values()] != list(map(str, range(self.values))):
             raise _Irregular
-        self.size = len(inside)
 
     def filled(self, columns: list[list[str]]) -> Element:
-        """The element with these values, until it is filled again."""
-        for (attributes, name), column in zip(self.places, columns, strict=True):
-            attributes[name] = column  # type: ignore[assignment]
-        return self.element
+        """An element with these values."""
+        return _with_columns(self.element, lambda place: columns[int(place)])
 
 
 class _Stretches:
@@ -178,7 +188,7 @@ class _Stretches:
             raise _Irregular
         table = np.array(values, dtype=object)
         for layout, which in found:
-            columns = table[np.array(ends)[which] + np.arange(len(layout.places))[:, None]].tolist()
+            columns = table[np.array(ends)[which] + np.arange(layout.values)[:, None]].tolist()
             yield Group(layout.filled(columns), [self.parts + i for i in which])
         self.parts += len(ends) - 1
         pieces[2 * last] = texts[last][self.markup[numbers[last]].cut :]

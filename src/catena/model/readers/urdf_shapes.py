@@ -52,7 +52,7 @@ class UrdfShapes(ShapesOfLinks):
                 kept.extend([] if found == () else [shape])
                 if isinstance(found, list):
                     self._doubtful.add(len(self._groups))
-        self._groups.append(Group(kept, links.parts).kept())
+        self._groups.append(Group(kept, links.parts))
         return len(self._groups) - 1
 
     def define(self, material: Element | None) -> None:

@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
-from itertools import islice
+from itertools import islice, pairwise
 from pathlib import Path
 from xml.etree.ElementTree import Element, TreeBuilder
 from xml.parsers import expat
@@ -24,6 +24,7 @@ MAX_ELEMENTS_IN_PART = 100_000
 MAX_DEPTH = 100
 MAX_TAG_BYTES = 2**20
 _CHUNK = 2**13  # small, so that elements die young: in the cache, and before the garbage collector walks them
+_FIRST = 2**10  # the first of them: often only the root is asked for
 _ENCODINGS = re.compile(r"utf-?8|utf-?16([bl]e)?|us-ascii|ascii|latin-?1|(iso-8859|windows-125|koi8)[-\w]{0,3}", re.I)
 
 
@@ -145,8 +146,7 @@ def elements(document: Document, *, deepest: int = MAX_DEPTH, longest_tag: int =
     """
     reader = _Reader(document, deepest, longest_tag)
     view = memoryview(document.data)
-    for start in range(0, len(view) + 1, _CHUNK):
-        end = min(start + _CHUNK, len(view))
+    for start, end in pairwise(sorted({0, min(_FIRST, len(view)), *range(_CHUNK, len(view), _CHUNK), len(view)})):
         failure = reader.feed(bytes(view[start:end]), end)
         yield from reader.started()
         yield from reader.completed()
