@@ -5,9 +5,11 @@ Messages of errors say what was expected, what was found and what to do.
 
 from __future__ import annotations
 
+import os
 import sys
 import warnings
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from types import FrameType
 from typing import Any
 
@@ -104,6 +106,34 @@ class DivergenceWarning(CatenaWarning):
 
 class StepWarning(CatenaWarning):
     """Steps of a rollout that are too long for its stiffest spring or damper; the message says how long they may be."""
+
+
+def check_place(path: Any) -> None:
+    """Refuse what no file can be written to: a folder, a path into a folder that is not there, what is no path."""
+    if not isinstance(path, str | os.PathLike):
+        raise CatenaError(f"expected the path of a file to write, got a {type(path).__name__}")
+    place = os.path.abspath(os.fsdecode(path))
+    if os.path.isdir(place):
+        raise _unwritable(path, "it is a folder; give the name of a file in it")
+    if not os.path.isdir(os.path.dirname(place)):
+        raise _unwritable(path, f"the folder {os.path.dirname(place)!r} does not exist; make it first")
+
+
+@contextmanager
+def writing(path: Any) -> Iterator[None]:
+    """What is done inside writes a file; a CatenaError that names it and says what to do if that fails."""
+    check_place(path)
+    try:
+        yield
+    except CatenaError:
+        raise
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise _unwritable(path, f"{reason}; choose another path, or mend that and try again") from error
+
+
+def _unwritable(path: Any, reason: str) -> CatenaError:
+    return CatenaError(f"{os.fsdecode(path)!r} cannot be written: {reason}")
 
 
 def warn(message: str, category: type[CatenaWarning]) -> None:

@@ -155,7 +155,7 @@ def test_files_by_their_endings(arm: catena.Robot, run: catena.Run, tmp_path: Pa
 def test_mp4(run: catena.Run, tmp_path: Path) -> None:
     run.render(tmp_path / "run.mp4", size=(65, 49))
     assert (tmp_path / "run.mp4").read_bytes()[4:8] == b"ftyp"
-    with pytest.raises(catena.CatenaError, match="ffmpeg failed"):
+    with pytest.raises(catena.CatenaError, match="make it first"):
         run.render(tmp_path / "nowhere" / "run.mp4", size=(64, 48))
 
 

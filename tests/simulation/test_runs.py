@@ -23,6 +23,33 @@ def run() -> catena.Run:
     return robot.rollout(q, v, rng.uniform(-1, 1, (6, robot.nv)), 1e-3, cost=lambda t, q, v: (v * v).sum(-1), every=2)
 
 
+@pytest.mark.parametrize(
+    ("name", "why"),
+    [
+        ("", "it is a folder; give the name of a file in it"),
+        ("nowhere/run.png", "the folder '.*nowhere' does not exist; make it first"),
+        ("run\0.png", "null byte"),
+        ("x" * 300 + ".png", "too long"),
+    ],
+)
+def test_files_that_cannot_be_written_are_named(run: catena.Run, tmp_path: Path, name: str, why: str) -> None:
+    path = os.path.join(tmp_path, name)
+
+    def simulate() -> None:
+        catena.simulate(catena.rod_chain(1), [0.0], [0.0], duration=1e-3, dt=1e-3, checkpoint=path)
+
+    for write in (lambda: run.save(path), lambda: run.plot(path), simulate):
+        with pytest.raises(catena.CatenaError, match=f"cannot be written: .*{why}") as error:
+            write()
+        assert repr(path) in str(error.value)
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_file_that_is_written_has_a_path(run: catena.Run) -> None:
+    with pytest.raises(catena.CatenaError, match="expected the path of a file to write, got a int"):
+        run.save(3)  # type: ignore[arg-type]
+
+
 def test_a_run_comes_back_from_its_file(run: catena.Run, tmp_path: Path) -> None:
     path = tmp_path / "run.npz"
     run.save(path)

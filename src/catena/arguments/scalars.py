@@ -52,6 +52,13 @@ def a_robot(what: str, robot: Any) -> Any:
     return robot
 
 
+def having(what: str, kind: str, value: Any, *names: str) -> Any:
+    """What is given itself, such as a run; UnsupportedError for anything without attributes of these names."""
+    if not all(hasattr(value, name) for name in names):
+        raise UnsupportedError(f"{what}: expected {kind} first, got a {type(value).__name__}")
+    return value
+
+
 def shown(value: Any) -> str:
     """A value as messages show it."""
     if isinstance(value, int | float | None) and type(value).__module__ == "builtins":

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from pathlib import Path
 from typing import Any
 
 import click
@@ -11,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 from rich.console import Console
 
-from catena.errors import CatenaError, ShapeError
+from catena.errors import ShapeError
 from catena.load import Base, load_document, opened
 from catena.model.readers.files import MAX_BYTES
 from catena.model.readers.xml import Document, open_document
@@ -80,9 +79,3 @@ def numbers(text: str | None, what: str, size: int) -> Array | None:
 def busy(what: str) -> Any:
     """A sign on the terminal that something takes its time; nothing where stderr is no terminal."""
     return Console(stderr=True).status(f"{what} …")
-
-
-def check_folder(path: str | None) -> None:
-    """Refuse a file to write in a folder that is not there, before the work is done."""
-    if path is not None and not Path(path).absolute().parent.is_dir():
-        raise CatenaError(f"{path}: the folder {str(Path(path).parent)!r} does not exist; make it first")

@@ -17,11 +17,11 @@ from rich.live import Live
 
 from catena.build import cable
 from catena.cli import _speeds
-from catena.cli._files import busy, check_folder
+from catena.cli._files import busy
 from catena.drawing.camera import VIEW
 from catena.drawing.pictures import Stage, film, samples_of, times_of
 from catena.drawing.terminal import in_characters, in_shades
-from catena.errors import ModelWarning, UnsupportedError
+from catena.errors import ModelWarning, UnsupportedError, check_place
 from catena.load import load
 from catena.robot import Robot
 from catena.simulation.run import Run
@@ -49,7 +49,8 @@ def command(html: str | None, quick: bool) -> None:
 
     They are drawn in the terminal and written as a page for the browser; then tables show how long dynamics take.
     """
-    check_folder(html)
+    if html is not None:
+        check_place(html)
     console = Console(highlight=False)
     start = time.perf_counter()
     with busy("compiling, then simulating an arm, a rope and two arms with a box"):

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import json
-import os
 from typing import Any
 
 import click
 import numpy as np
 
 from catena.cli import printable
-from catena.cli._files import AS_JSON, BASE, MODEL, PACKAGES, busy, check_folder, read_robot
-from catena.errors import CatenaError, LoadError
+from catena.cli._files import AS_JSON, BASE, MODEL, PACKAGES, busy, read_robot
+from catena.errors import LoadError, check_place, writing
 from catena.identification.fit import identify
 from catena.load import Base
 from catena.model.readers.files import open_regular
@@ -35,7 +34,8 @@ def command(file: str, data: str, base: Base, roots: tuple[str, ...], out: str |
 
     DATA is a file of NumPy (.npz) with arrays q (samples, nq), v, a and tau (samples, nv).
     """
-    check_folder(out)
+    if out is not None:
+        check_place(out)
     robot = read_robot(file, base, roots)
     measured = _measured(data)
     with busy("identifying"):
@@ -71,8 +71,5 @@ def _measured(path: str) -> list[Any]:
 
 
 def _write(path: str, vector: Any) -> None:
-    try:
-        with open(path, "wb") as file:
-            np.savez(file, parameters=vector)
-    except OSError as error:
-        raise CatenaError(f"{os.fspath(path)}: cannot be written: {error.strerror}") from None
+    with writing(path), open(path, "wb") as file:
+        np.savez(file, parameters=vector)

@@ -10,8 +10,8 @@ import click
 import numpy as np
 
 from catena.cli import printable
-from catena.cli._files import AS_JSON, BASE, MODEL, PACKAGES, busy, check_folder, numbers, read_robot
-from catena.errors import DivergenceWarning
+from catena.cli._files import AS_JSON, BASE, MODEL, PACKAGES, busy, numbers, read_robot
+from catena.errors import DivergenceWarning, check_place
 from catena.load import Base
 from catena.robot import Robot
 from catena.simulation import controllers
@@ -60,7 +60,7 @@ def command(file: str, base: Base, roots: tuple[str, ...], as_json: bool, **give
     """
     outputs = {kind: given[kind] for kind in ("out", "html", "gif", "mp4") if given[kind]}
     for path in outputs.values():
-        check_folder(path)
+        check_place(path)
     robot = read_robot(file, base, roots)
     run = _run(robot, given)
     for kind, path in outputs.items():

@@ -9,11 +9,11 @@ import click
 import numpy as np
 
 from catena.cli import printable
-from catena.cli._files import BASE, MODEL, PACKAGES, busy, check_folder, numbers, read_robot
+from catena.cli._files import BASE, MODEL, PACKAGES, busy, numbers, read_robot
 from catena.drawing.arrows import BEARINGS
 from catena.drawing.page import PORT, view
 from catena.drawing.pictures import film, render
-from catena.errors import ClosureError, ModelWarning
+from catena.errors import ClosureError, ModelWarning, check_place
 from catena.load import Base
 from catena.run_file import load_run
 from catena.simulation.run import Run
@@ -51,7 +51,7 @@ def command(
     """
     outputs = {kind: given[kind] for kind in ("png", "gif", "mp4", "html") if given[kind]}
     for path in outputs.values():
-        check_folder(path)
+        check_place(path)
     run = load_run(file) if file.endswith(".npz") else None
     robot = _drawable(file, base, roots) if run is None else run.robot
     q = numbers(configuration, "--q", robot.nq)

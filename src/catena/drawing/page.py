@@ -20,7 +20,7 @@ from catena.drawing.controls import Player, joint_sliders
 from catena.drawing.marks import Marks
 from catena.drawing.pictures import NOTHING, batched, configurations, frames_of, samples_of, staged, times_of
 from catena.drawing.scene import Drawable, Places, Scene
-from catena.errors import CatenaError, ShapeError
+from catena.errors import CatenaError, ShapeError, writing
 from catena.later import optional
 from catena.model.axes import axis_frame
 
@@ -290,7 +290,5 @@ def write_page(
     finally:
         with _quietly():
             server.stop()
-    try:
+    with writing(path):
         Path(path).write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise CatenaError(f"{os.fspath(path)!r} cannot be written: {error.strerror}") from None

@@ -18,7 +18,7 @@ from catena.drawing.camera import VIEW, Camera
 from catena.drawing.marks import Marks, marked, side_by_side
 from catena.drawing.painter import Painter
 from catena.drawing.scene import Drawable, Places, Scene, scene_of
-from catena.errors import CatenaError, ModelWarning, ShapeError, UnsupportedError, warn
+from catena.errors import CatenaError, ModelWarning, ShapeError, UnsupportedError, warn, writing
 from catena.later import optional
 
 if TYPE_CHECKING:
@@ -73,7 +73,8 @@ def render(
     stage = Stage(robot, states[:, None], size, view, marks)
     picture = images.fromarray(stage.frame(0))
     if path is not None:
-        _written(path, lambda: picture.save(path))
+        with writing(path):
+            picture.save(path)
     return picture
 
 
@@ -177,7 +178,8 @@ def film(
     elif kind == ".gif":
         _gif(images, pictures, path, rate)
     else:
-        _written(path, lambda: images.fromarray(next(pictures)).save(path))
+        with writing(path):
+            images.fromarray(next(pictures)).save(path)
 
 
 def times_of(run: Run, rate: float, speed: float) -> Array:
@@ -207,7 +209,8 @@ def _gif(images: Any, pictures: Iterator[Array], path: Any, rate: float) -> None
     first = images.fromarray(next(pictures)).quantize(256, images.Quantize.FASTOCTREE)  # keeps small patches
     rest = [images.fromarray(picture).quantize(palette=first, dither=images.Dither.NONE) for picture in pictures]
     pause = round(1000 / rate)
-    _written(path, lambda: first.save(path, save_all=True, append_images=rest, duration=pause, loop=0, optimize=True))
+    with writing(path):
+        first.save(path, save_all=True, append_images=rest, duration=pause, loop=0, optimize=True)
 
 
 def _mp4(pictures: Iterator[Array], path: Any, size: tuple[int, int], rate: float) -> None:
@@ -222,7 +225,7 @@ def _mp4(pictures: Iterator[Array], path: Any, size: tuple[int, int], rate: floa
     form = ["-f", "rawvideo", "-pix_fmt", "rgb24", "-s", f"{size[0]}x{size[1]}", "-r", str(rate), "-i", "-"]
     output = ["-vf", even, "-pix_fmt", "yuv420p", os.path.abspath(os.fspath(path))]
     command = [program, "-y", "-loglevel", "error", *form, *output]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+    with writing(path), subprocess.Popen(command, stdin=subprocess.PIPE, stderr=subprocess.PIPE) as process:
         assert process.stdin is not None
         try:
             for picture in pictures:
@@ -234,10 +237,3 @@ def _mp4(pictures: Iterator[Array], path: Any, size: tuple[int, int], rate: floa
         raise CatenaError(
             f"render: {os.fspath(path)!r}: ffmpeg failed: {said.splitlines()[-1] if said else 'no reason'}"
         )
-
-
-def _written(path: Any, write: Any) -> None:
-    try:
-        write()
-    except OSError as error:
-        raise CatenaError(f"render: {os.fspath(path)!r} cannot be written: {error.strerror or error}") from None

@@ -15,6 +15,7 @@ import numpy.typing as npt
 
 from catena.algorithms import determinant, fixman, fixman_determinant, innovations, point_mass
 from catena.arguments.arrays import Port, as_array, batch_shape
+from catena.arguments.scalars import a_robot
 from catena.errors import PrecisionWarning, warn
 from catena.fixman.point_mass_form import is_planar
 from catena.fixman.rounding import rounding
@@ -112,7 +113,7 @@ def solve_with_error(robot: Robot, q: npt.ArrayLike, b: npt.ArrayLike) -> Soluti
     made for any number of links, at the price of a second solution by the articulated recursion and one step of
     refinement. O(n). Raises SingularError, which names it, for a link without mass.
     """
-    form, ports = form_of(robot), (Port("q", (robot.nq,)), Port("b", (robot.nv,)))
+    form, ports = form_of(a_robot("solve_with_error", robot)), (Port("q", (robot.nq,)), Port("b", (robot.nv,)))
     given = [as_array(x, port, "solve_with_error") for x, port in zip((q, b), ports, strict=True)]
     batch_shape(given, ports, "solve_with_error")
     q, right = (np.asarray(x, dtype=float) for x in given)

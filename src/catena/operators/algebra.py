@@ -12,6 +12,7 @@ import numpy.typing as npt
 import scipy.sparse as sparse
 
 from catena.algorithms.spatial_sweeps import INWARD, OUTWARD
+from catena.arguments.scalars import a_robot
 from catena.errors import ShapeError
 from catena.model.tree import Frame
 from catena.operators import geometry
@@ -60,7 +61,7 @@ class Operators:
     """
 
     def __init__(self, robot: Robot, q: Array, tips: Sequence[Frame], v: Array | None = None) -> None:
-        self.tree, self.q, self.v, self.tips = robot.tree, q, v, tuple(tips)
+        self.tree, self.q, self.v, self.tips = a_robot("Operators", robot).tree, q, v, tuple(tips)
         batch = q.shape[:-1]
         self.geometry = Geometry(robot, q.reshape(math.prod(batch), robot.nq))
         self._links, self._joints = Space("links", 6 * robot.tree.n, batch), Space("joints", robot.nv, batch)

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from catena.arguments.arrays import as_floats
+from catena.arguments.scalars import having
 from catena.errors import ShapeError
 from catena.plots.style import figure, kept
 
@@ -39,12 +41,14 @@ def scaling(
     Returns:
         The figure, a `matplotlib.figure.Figure`.
     """
+    having("scaling", "a mapping from names to sizes and times", curves, "items")
     with figure(1, 1, 5.0, 3.6) as (made, axes):
         axis = axes[0, 0]
-        for name, (sizes, times) in curves.items():
-            n, t = np.asarray(sizes, float), np.asarray(times, float)
-            if n.shape != t.shape or n.ndim != 1 or len(n) < 2 or not ((n > 0) & (t > 0)).all():
+        for name, pair in curves.items():
+            both = as_floats(pair, f"scaling: {name!r}: sizes and as many times")
+            if both.ndim != 2 or both.shape[0] != 2 or both.shape[1] < 2 or not (both > 0).all():
                 raise ShapeError(f"scaling: {name!r}: expected two or more sizes and as many times, all above zero")
+            n, t = both
             last = n >= n.max() / 10
             last[-2:] = True
             slope = np.polyfit(np.log(n[last]), np.log(t[last]), 1)[0]
@@ -67,6 +71,7 @@ def prediction(found: Identified, path: str | os.PathLike[str] | None = None) ->
     Returns:
         The figure, a `matplotlib.figure.Figure`.
     """
+    having("prediction", "what catena.identify gives", found, "robot", "residuals", "prior_residuals")
     before, after = (np.asarray(x).reshape(-1, x.shape[-1]) for x in (found.prior_residuals, found.residuals))
     names = [joint.name for joint in found.robot.joints for _ in range(joint.v_slice.stop - joint.v_slice.start)]
     count = min(before.shape[1], JOINTS)

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from catena.arguments.scalars import a_robot
 from catena.errors import CatenaError, UnsupportedError
 from catena.fixman.rigid_bodies import rigid_blocks
 from catena.plots.style import figure, kept
@@ -36,7 +37,7 @@ def sparsity(robot: Any, q: npt.ArrayLike | None = None, path: str | os.PathLike
     Returns:
         The figure, a `matplotlib.figure.Figure`. Cost: O(n²), and O(n³) for H.
     """
-    if robot.nv > MOST:
+    if a_robot("sparsity", robot).nv > MOST:
         raise UnsupportedError(f"sparsity: up to {MOST} degrees of freedom can be looked at, got {robot.nv}")
     state = robot.random_configuration(0) if q is None else q
     M = robot.mass_matrix(state)

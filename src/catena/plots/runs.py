@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from catena.arguments.scalars import having
 from catena.errors import ShapeError
 from catena.plots.style import NAMES, figure, kept
 
@@ -33,8 +34,8 @@ def motion(run: Run, path: str | os.PathLike[str] | None = None, *, sample: int 
     Returns:
         The figure, a `matplotlib.figure.Figure`.
     """
+    robot = having("plot", "a Run", run, "robot", "t", "q", "v", "tau").robot
     q, v, tau, energy = _of_sample(run, sample)
-    robot = run.robot
     angle, speed = ("rad", "rad/s") if _turns(robot) else ("rad, m", "rad/s, m/s")
     effort = "N m" if _turns(robot) else "N m, N"
     panels = [(f"q ({angle})", q, _names(robot, "q")), (f"v ({speed})", v, _names(robot, "v"))]
@@ -62,7 +63,7 @@ def _of_sample(run: Run, sample: Any) -> tuple[Array, Array, Array | None, Array
         found = run.q
     if found.ndim != 2:
         raise ShapeError(f"plot: sample must choose one of the samples {batch}, got {sample!r}")
-    tau = None if run.tau is None else run.tau[chosen]
+    tau = None if run.tau is None else np.broadcast_to(run.tau, (*batch, *run.tau.shape[-2:]))[chosen]  # may be shared
     return found, run.v[chosen], tau, run.energy()[chosen]
 
 

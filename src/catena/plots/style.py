@@ -10,7 +10,7 @@ from io import BytesIO
 from typing import Any
 
 from catena.drawing.colors import PALETTE
-from catena.errors import CatenaError
+from catena.errors import writing
 from catena.later import optional
 
 NAMES = 12
@@ -54,8 +54,6 @@ def _png(made: Any) -> bytes:
 def kept(made: Any, path: str | os.PathLike[str] | None) -> Any:
     """The figure, written to a file if a path is given: PNG, SVG or PDF by its ending."""
     if path is not None:
-        try:
+        with writing(path):
             made.savefig(path)
-        except (OSError, ValueError) as error:
-            raise CatenaError(f"{os.fspath(path)!r} cannot be written: {error}") from None
     return made

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from catena.errors import LoadError
+from catena.errors import LoadError, check_place
 from catena.simulation.files import read, write
 
 if TYPE_CHECKING:
@@ -50,6 +50,7 @@ class Checkpoint:
 
     def read(self) -> tuple[dict[str, Any], dict[str, Array], bool] | None:
         """The run so far, the state of the integrator and whether all is done; None if there is no file yet."""
+        check_place(self.path)
         if not os.path.exists(self.path):
             return None
         found, shown = read(self.path), os.fspath(self.path)

@@ -7,14 +7,15 @@ import os
 import tempfile
 import zipfile
 import zlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import asdict, fields
 from typing import IO, TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from catena.errors import LoadError, ModelError
+from catena.errors import LoadError, ModelError, writing
 from catena.model import constraints as held
 from catena.model.actuators import Actuator
 from catena.model.constraints import AnyConstraint
@@ -70,11 +71,18 @@ def write(
     named |= {f"memory.{name}": x for name, x in run.memory.items()}
     named |= {} if run.tau is None else {"run.tau": run.tau}
     named |= {f"state.{name}": x for name, x in (state or {}).items()}
+    with writing(path), _replacing(path) as file:
+        _save(file, named, notes)
+
+
+@contextmanager
+def _replacing(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
+    """A file that takes the place of what is at the path when all of it is written."""
     target = os.path.abspath(os.fspath(path))
     handle, temporary = tempfile.mkstemp(dir=os.path.dirname(target), suffix=".part")
     try:
         with os.fdopen(handle, "wb") as file:
-            _save(file, named, notes)
+            yield file
         os.replace(temporary, target)
     except BaseException:
         os.unlink(temporary)
