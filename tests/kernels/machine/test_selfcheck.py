@@ -16,6 +16,8 @@ from catena.kernels.build import unrolled_ir
 from catena.kernels.machine.compile import object_code
 from catena.kernels.machine.selfcheck import agrees
 from catena.kernels.machine.target import host
+from catena.questions.closed_stepping import closed_stepping
+from catena.scalars import sincos
 
 ARM = catena.load(robots.path("two_link_arm")).tree
 
@@ -59,3 +61,36 @@ def test_results_that_are_not_finite_are_compared_without_a_word():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert agrees(code, traced, np.dtype(float))
+
+
+def overdetermined():
+    """Three bars in a plane, pinned at more places than they can reach."""
+    builder = catena.Builder("bars")
+    for i, parent in enumerate(("base", "link0", "link1")):
+        builder.link(f"link{i}", mass=1.0 + i, com=(0.5, 0.1, 0), inertia=(0.1, 0.2, 0.3))
+        builder.revolute(f"joint{i}", parent, f"link{i}", "z", position=(float(i), 0, 0))
+    pins = [
+        catena.Ball("world", "bars/link1", position=(2.2, 0.1, 0), second_position=(1.2, 0, 0), name="middle"),
+        catena.Ball("world", "bars/link2", position=(2.2, 0.1, 0), second_position=(1.2, 0, 0), name="near the end"),
+        catena.Ball("world", "bars/link2", position=(2.2, 0.0, 0), second_position=(1.5, 0, 0), name="end"),
+    ]
+    return catena.System([builder.build()], constraints=pins)
+
+
+def test_wrong_code_is_found_out_where_many_samples_hang_on_the_last_digits():
+    """Steps of redundant loops that are open do: these samples do not count, and all others must agree."""
+    system = overdetermined()
+    function = closed_stepping(system, "semi_implicit", False, True, True, False)
+    sizes, outputs = trace(lowered_for(system.tree, function), function)
+    for factor in (1.0, 1.0 + 1e-5):
+        made = {name: [factor * values[0], *values[1:]] for name, values in outputs.items()}
+        code = object_code(unrolled_ir(sizes, made, dtype=np.float64, target=host()))
+        assert agrees(code, (sizes, outputs), np.dtype(float), function.positive) == (factor == 1.0)
+
+
+def test_code_is_not_relied_on_if_all_samples_hang_on_the_last_digits():
+    sizes, outputs = traced_arm()
+    traced = sizes, {name: [sincos(1e15 * x)[0] for x in values] for name, values in outputs.items()}
+    other = {name: [sincos(1.1e15 * x)[0] for x in values] for name, values in outputs.items()}
+    code = object_code(unrolled_ir(sizes, other, dtype=np.float64, target=host()))
+    assert not agrees(code, traced, np.dtype(float))
