@@ -206,10 +206,24 @@ def test_refusals(monkeypatch: pytest.MonkeyPatch) -> None:
         symbolic(robot, "mass_matrx")
     with pytest.raises(UnknownNameError, match="m_1"):
         symbolic(robot).effect("m_9")
+    with pytest.raises(UnknownNameError, match="parameter"):
+        symbolic(robot).symbol(["m_1"])  # type: ignore[arg-type]
+    with pytest.raises(UnknownNameError, match="matrix named 'N'"):
+        symbolic(robot).function(name="N")
+    with pytest.raises(catena.ShapeError, match="2 x 2 matrix, found 5 and 0"):
+        symbolic(robot).depends(5)
+    with pytest.raises(catena.ShapeError, match="found 'a' and 1"):
+        symbolic(robot).effect("m_1", "a", 1)  # type: ignore[arg-type]
+    with pytest.raises(UnsupportedError, match="subs"):
+        symbolic(robot).subs(3)  # type: ignore[arg-type]
     with pytest.raises(UnsupportedError, match="one degree of freedom"):
         symbolic(catena.random_tree(2, 1, ["cylindrical"]), "forward_dynamics", form="closed")
     with pytest.raises(UnsupportedError, match="form"):
         symbolic(robot, form="short")  # type: ignore[arg-type]
+    with pytest.raises(UnsupportedError, match="form"):
+        symbolic(robot, form=np.zeros(2))  # type: ignore[arg-type]
+    with pytest.raises(UnsupportedError, match="expected a Robot first, got a str"):
+        symbolic("seven_dof_arm")  # type: ignore[arg-type]
     with pytest.raises(UnsupportedError, match="recursion"):
         symbolic(robot, "kinetic_energy", form="closed")
     with pytest.raises(UnsupportedError, match="link"):
@@ -220,6 +234,16 @@ def test_refusals(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "sympy", None)
     with pytest.raises(UnsupportedError, match=r"catena-dynamics\[symbolic\]"):
         symbolic(robot)
+
+
+@pytest.mark.parametrize("what", ["udu", "forward_dynamics", "articulated_bodies", "inverse_mass_matrix"])
+def test_joints_that_nothing_resists(what: str) -> None:
+    """Two hinges about one line through a link without mass are refused by name; no joints at all are not."""
+    build = catena.Builder("twice").link("a").link("b", mass=1.0, com=(1, 0, 0))
+    with pytest.raises(catena.SingularError, match="joint 'first'"):
+        symbolic(build.revolute("first", "base", "a").revolute("second", "a", "b").build(), what)
+    none = symbolic(catena.Builder("block").link("base").build(), what)
+    assert all(matrix.shape[0] == 0 for matrix in none.matrices.values())
 
 
 def test_rows_of_printed_matrices_are_not_broken() -> None:

@@ -10,6 +10,7 @@ from catena.algorithms.composite_body import mass_matrix
 from catena.algorithms.coriolis import CORIOLIS_MATRIX
 from catena.algorithms.inverse_matrix import INVERSE_MASS_MATRIX
 from catena.arguments.links import link_name
+from catena.arguments.scalars import a_robot
 from catena.errors import UnknownNameError, UnsupportedError
 from catena.functions.frames import function_of
 from catena.functions.function import Function
@@ -18,6 +19,7 @@ from catena.later import optional
 from catena.model.joints import JOINT_TYPES
 from catena.model.lowering.lowered import lower
 from catena.model.mimic import refuse_followers
+from catena.model.singular import check_invertible
 from catena.model.tree import Tree
 from catena.scalars import Scalar
 from catena.spatial import ArticulatedInertia, Mat3, RigidInertia
@@ -146,12 +148,14 @@ def symbolic(
     known = [*WHAT, FORWARD_DYNAMICS, *FUNCTIONS, *OF_LINKS]
     if not isinstance(what, str) or what not in known:
         raise UnknownNameError.among("symbolic expression", what, known)
-    if form not in (None, "closed", "recursion"):
+    if not (form is None or (isinstance(form, str) and form in ("closed", "recursion"))):
         raise UnsupportedError(f"form: expected 'closed', 'recursion' or None, found {form!r}")
     if (link is not None) != (what in OF_LINKS):
         wanted = "a link" if what in OF_LINKS else "no link"
         raise UnsupportedError(f"symbolic {what!r}: expected {wanted}, found link={link!r}")
-    refuse_followers(robot.tree, "symbolic")
+    refuse_followers(a_robot("symbolic", robot).tree, "symbolic")
+    if what in (*_DIVIDING, "inverse_mass_matrix"):
+        check_invertible(robot.tree)
     _require_sympy()
     closed = what in WHAT or what == FORWARD_DYNAMICS
     if form == "closed" and not closed:
@@ -202,7 +206,7 @@ def _by_function(function: Function) -> Question:
 
 def _rows(numbers: list[Scalar], shape: tuple[int, ...]) -> Rows:
     width = shape[-1] if len(shape) > 1 else 1
-    return [list(numbers[i : i + width]) for i in range(0, len(numbers), width)]
+    return [list(numbers[i : i + width]) for i in range(0, len(numbers), width or 1)]
 
 
 class Lettered(NamedTuple):

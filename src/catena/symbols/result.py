@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from operator import index
 from typing import Any
 
-from catena.errors import UnknownNameError
+from catena.errors import ShapeError, UnknownNameError, UnsupportedError
 from catena.symbols.code import code, groups_of, numeric
 from catena.symbols.mechanism import Parameter
 
@@ -37,11 +38,15 @@ class Symbolic:
 
     def __getitem__(self, key: Any) -> Any:
         """A matrix by name, or an element of the first matrix by its indices from 0."""
-        if isinstance(key, str):
-            if key not in self.matrices:
-                raise UnknownNameError.among("matrix", key, self.matrices)
-            return self.matrices[key]
-        return self.matrix[key]
+        return self._named(key) if isinstance(key, str) else self.matrix[key]
+
+    def _named(self, name: str | None) -> Any:
+        """The matrix of that name, or the first one."""
+        if name is None:
+            return self.matrix
+        if not isinstance(name, str) or name not in self.matrices:
+            raise UnknownNameError.among("matrix", name, self.matrices)
+        return self.matrices[name]
 
     @property
     def expanded(self) -> Symbolic:
@@ -56,13 +61,13 @@ class Symbolic:
         """The SymPy symbol of a parameter."""
         import sympy
 
-        if name not in self.parameters:
+        if not isinstance(name, str) or name not in self.parameters:
             raise UnknownNameError.among("parameter", name, self.parameters)
         return sympy.Symbol(name)
 
     def depends(self, row: int, column: int = 0, name: str | None = None) -> dict[str, Parameter]:
         """The parameters that an element depends on, pivots included."""
-        element = self.expanded[name][row, column] if name else self.expanded.matrix[row, column]
+        element = _element(self.expanded._named(name), row, column)
         return {
             str(s): self.parameters[str(s)] for s in sorted(element.free_symbols, key=str) if str(s) in self.parameters
         }
@@ -75,14 +80,15 @@ class Symbolic:
         """
         import sympy
 
-        matrix = self.expanded[name] if name else self.expanded.matrix
-        wanted = self.symbol(parameter)
+        matrix, wanted = self.expanded._named(name), self.symbol(parameter)
         if row is None:
             return matrix.diff(wanted).applyfunc(sympy.factor)
-        return sympy.factor(matrix[row, column].diff(wanted))
+        return sympy.factor(_element(matrix, row, column).diff(wanted))
 
     def subs(self, values: Mapping[Any, Any]) -> Symbolic:
         """The same with some symbols, or names of symbols, replaced."""
+        if not isinstance(values, Mapping):
+            raise UnsupportedError(f"subs: expected values by symbol or name, such as {{'m_1': 2}}, found {values!r}")
         matrices = {name: matrix.subs(dict(values)) for name, matrix in self.matrices.items()}
         definitions = {symbol: meaning.subs(dict(values)) for symbol, meaning in self.definitions.items()}
         return Symbolic(self.what, matrices, definitions, self.parameters, self.coordinates)
@@ -100,7 +106,7 @@ class Symbolic:
 
         own, order = numeric(self), groups_of(self)
         given = groups or ("q",)
-        place = list(self.matrices).index(name) if name else 0
+        place = next(i for i, matrix in enumerate(self.matrices.values()) if matrix is self._named(name))
         if missing := set(order) - set(given):
             raise UnknownNameError.among("group of coordinates", min(missing), given)
 
@@ -160,3 +166,12 @@ class Symbolic:
             return drawn
         places = ((i, j) for i in range(matrix.rows) for j in range(matrix.cols) if matrix[i, j] != 0)
         return "\n".join(f"[{i + 1}, {j + 1}] {matrix[i, j]}" for i, j in places)
+
+
+def _element(matrix: Any, row: int, column: int) -> Any:
+    """An element of a matrix, by its indices from 0."""
+    try:
+        return matrix[index(row), index(column)]
+    except (TypeError, IndexError) as error:
+        shape = f"{matrix.rows} x {matrix.cols}"
+        raise ShapeError(f"expected row and column of a {shape} matrix, found {row!r} and {column!r}") from error
