@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 from tests import asking
+from tests.closed_systems import closed_model, state
 
 import catena
 from catena.errors import ShapeError
@@ -131,3 +132,24 @@ def test_several_that_overlap_each_other_are_refused(name, batch, rng):
             getattr(robot, name)(**given, out=tuple(outs))
             for n in (i, j):
                 np.testing.assert_array_equal(outs[n], expected[n])
+
+
+@pytest.mark.parametrize("batch", [(), (3,)], ids=["one", "few"])
+def test_over_each_argument_of_a_system(batch, rng):
+    """Questions, steps and rollouts of a closed mechanism."""
+    system = closed_model("four_bar")
+    q, v, tau = (np.tile(x, (*batch, 1)) for x in state(system, rng))
+    f_ext = rng.uniform(-1, 1, (*batch, system.tree.n, 6))
+
+    def rollout(out: Any = (None, None), **given: Any) -> Any:
+        outs = [np.empty((*batch, 6, system.nv)) if x is None else x for x in out]
+        run = system.rollout(**given, dt=1e-3, out=tuple(outs))
+        return run.q, run.v
+
+    def step(**given: Any) -> Any:
+        return system.step(**given, dt=1e-3)
+
+    moved = {"q": q, "v": v, "tau": tau, "f_ext": f_ext}
+    steered = {"q": q, "v": v, "tau": rng.uniform(-1, 1, (*batch, 5, system.nv))}
+    for ask, given in ((system.forward_dynamics, moved), (step, moved), (rollout, steered)):
+        check(ask, given, [np.array(x) for x in asking.results(ask(**given))], np.float64)

@@ -148,3 +148,16 @@ def test_senseless_numbers_are_refused(wrong, rng) -> None:
         straight.sample(1, straight.robot.neutral()[None])
     with pytest.raises(catena.ShapeError, match="positions"):
         made.configuration(np.zeros((2, 3)))
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("base", ["fixed", "floating"])
+def test_atoms_on_each_other_have_no_coordinates(base: Any) -> None:
+    """Nor those at no place, or too far away to measure; other samples are untouched."""
+    chain = Polymer(np.ones(5 if base == "fixed" else 4), np.ones(5), base=base)
+    q = chain.robot.random_configuration(0)
+    x = chain.positions(q)
+    far = np.full((5, 3), 1e300) * np.arange(5)[:, None]
+    found = chain.configuration(np.array([x, np.zeros((5, 3)), np.full((5, 3), np.nan), far]))
+    assert np.allclose(chain.positions(found[0]), x)
+    assert np.isnan(found[1:]).any(axis=-1).all()

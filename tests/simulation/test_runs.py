@@ -94,6 +94,25 @@ def test_files_that_are_cut_off_or_changed_are_refused(run: catena.Run, tmp_path
         catena.load_run(None)  # type: ignore[arg-type]
 
 
+@pytest.mark.parametrize(("name", "value"), [("dt", None), ("dt", "x"), ("dt", [])])
+def test_words_of_a_run_that_are_of_other_kinds_are_refused(
+    run: catena.Run, tmp_path: Path, name: str, value: object
+) -> None:
+    path = tmp_path / "run.npz"
+    run.save(path)
+    with np.load(path) as found:
+        arrays = dict(found)
+    notes = json.loads(arrays["notes"].tobytes())
+    notes["run"][name] = value
+    np.savez(path, **{**arrays, "notes": np.frombuffer(json.dumps(notes).encode(), np.uint8)})
+    with pytest.raises(catena.LoadError, match="parts are missing or wrong"):
+        catena.load_run(path)
+    for odd in ("run.diverged_step", "run.tau"):
+        np.savez(path, **{**arrays, odd: arrays[odd].astype(str)})
+        with pytest.raises(catena.LoadError, match=f"{odd} holds no real numbers"):
+            catena.load_run(path)
+
+
 def test_what_zip_files_and_arrays_claim_is_not_believed(run: catena.Run, tmp_path: Path) -> None:
     """Compression methods and versions that do not exist, secrets, and more numbers than any memory holds."""
     path = tmp_path / "run.npz"

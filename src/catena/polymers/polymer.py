@@ -73,12 +73,14 @@ class Polymer:
         arm = np.einsum("...nij,nj->...ni", R, self._shape.ends)
         return np.asarray(moving[..., 3:] + np.cross(moving[..., :3], arm))
 
+    @np.errstate(invalid="ignore", over="ignore")
     def configuration(self, positions: npt.ArrayLike) -> Array:
         """The internal coordinates q (..., nq) of atoms at positions (..., atoms, 3).
 
         Bonds are taken to have their lengths, and hard angles their values; nothing checks it. Torsions lie within π of
         those at joint zero; of the two descriptions of a bend the one with an angle from 0 to π is given, so that
-        `configuration(positions(q))` may differ from q and still means the same atoms. O(n).
+        `configuration(positions(q))` may differ from q and still means the same atoms. Where atoms that are bonded lie
+        on each other, or nowhere, coordinates are NaN. O(n).
         """
         x, shape = self._checked(positions), self._shape
         d, u, z, reference = self._directions(x)
@@ -125,7 +127,9 @@ class Polymer:
             return np.asarray(x[..., 0, :])
         along, normal = d[..., 1, :], z[..., 1, :]
         R = np.stack([along, np.cross(normal, along), normal], axis=-1)
-        turn = Rotation.from_matrix(R.reshape(-1, 3, 3)).as_quat().reshape(*x.shape[:-2], 4)
+        known = np.isfinite(R).all(axis=(-2, -1), keepdims=True)
+        turn = Rotation.from_matrix(np.where(known, R, np.eye(3)).reshape(-1, 3, 3)).as_quat()
+        turn = np.where(known[..., 0], turn.reshape(*x.shape[:-2], 4), np.nan)
         return np.concatenate([x[..., 0, :], turn], axis=-1)
 
     @cached_property

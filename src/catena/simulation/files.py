@@ -43,7 +43,7 @@ UNREADABLE = (
 
 _ARRAYS = ("t", "q", "v", "diverged_step", "diverged_joint", "cost")
 SHAPES = (MeshReference, Primitive)
-_WORDS = ("integrator", "dt", "how")
+_WORDS = {"integrator": str, "dt": float, "how": str}
 
 
 def write(
@@ -206,12 +206,15 @@ def _frozen(words: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _run(arrays: Mapping[str, Array], notes: Mapping[str, Any]) -> dict[str, Any]:
+    odd = [name for name, x in arrays.items() if name.startswith(("run.", "memory.")) and x.dtype.kind not in "fiub"]
+    if odd:
+        raise ValueError(f"{odd[0]} holds no real numbers")
     found: dict[str, Any] = {name: arrays.get(f"run.{name}") for name in _ARRAYS}
     rows, q, v = len(found["t"]), found["q"], found["v"]
     if q.shape[:-1] != v.shape[:-1] or q.shape[-2] != rows or found["diverged_step"].shape != q.shape[:-2]:
         raise ValueError(f"t {found['t'].shape}, q {q.shape} and v {v.shape} do not belong together")
     events = tuple(Event(str(name), float(t), tuple(sample)) for name, t, sample in notes["events"])
-    words = {name: notes["run"][name] for name in _WORDS}
+    words = {name: kind(notes["run"][name]) for name, kind in _WORDS.items()}
     memory = {name.removeprefix("memory."): x for name, x in arrays.items() if name.startswith("memory.")}
     if any(x.shape[:-1] != q.shape[:-2] for x in memory.values()):
         raise ValueError(f"memory does not belong to {q.shape[:-2]} samples")

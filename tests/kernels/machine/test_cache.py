@@ -218,8 +218,9 @@ def test_default_directory(monkeypatch, tmp_path):
 def test_size_limit_from_the_environment(monkeypatch):
     monkeypatch.setenv("CATENA_CACHE_LIMIT_MB", "3")
     assert Cache.default().limit == 3 * 2**20
-    monkeypatch.setenv("CATENA_CACHE_LIMIT_MB", "many")
-    assert Cache.default().limit == cache_module.DEFAULT_LIMIT
+    for odd in ("many", "9" * 5000):
+        monkeypatch.setenv("CATENA_CACHE_LIMIT_MB", odd)
+        assert Cache.default().limit == cache_module.DEFAULT_LIMIT
 
 
 def test_command_line(cache):

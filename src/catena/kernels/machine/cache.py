@@ -56,7 +56,7 @@ class Cache:
         ``$CATENA_CACHE_LIMIT_MB`` changes its size.
         """
         megabytes = os.environ.get("CATENA_CACHE_LIMIT_MB", "")
-        limit = int(megabytes) * 2**20 if megabytes.isdecimal() else DEFAULT_LIMIT
+        limit = int(megabytes) * 2**20 if megabytes.isdecimal() and len(megabytes) < 10 else DEFAULT_LIMIT
         try:
             return Cache(_default_directory(), limit)
         except (RuntimeError, OSError) as error:  # no such user, or no working directory any more
