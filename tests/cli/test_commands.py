@@ -187,7 +187,8 @@ class TestSimulate:
         assert shown.exit_code == 0
         assert str(out) in shown.output
         found = catena.load_run(out)
-        expected = catena.simulate(catena.load("two_link_arm"), [0.5, 0.0], [0.0, 0.0], duration=0.1, dt=1e-3)
+        arm = catena.load("two_link_arm")
+        expected = catena.simulate(arm, [0.5, 0.0], [0.0, 0.0], duration=0.1, dt=1e-3, integrator="midpoint")
         assert np.array_equal(found.q, expected.q)
 
     def test_pd_comes_to_the_target(self, tmp_path: Path) -> None:
@@ -233,6 +234,19 @@ class TestView:
             with images.open(png) as picture, images.open(gif) as film:
                 assert picture.size == film.size == (64, 48)
                 assert film.n_frames > 1
+
+    @pytest.mark.filterwarnings("default::catena.ModelWarning")
+    def test_meshes_that_are_missing_are_one_line(self, tmp_path: Path) -> None:
+        pytest.importorskip("PIL.Image")
+        mesh = '<visual><geometry><mesh filename="package://elsewhere/a.stl"/></geometry></visual>'
+        file = tmp_path / "arm.urdf"
+        file.write_text(robots.path("two_link_arm").read_text().replace("</inertial>", f"</inertial>{mesh}"))
+        shown = run("view", file, "--png", tmp_path / "a.png", "--size", 64, 48)
+        assert shown.exit_code == 0, shown.output
+        (line,) = shown.stderr.splitlines()
+        assert line.startswith("catena: ")
+        assert "--packages FOLDER" in line
+        assert "2 more" in line
 
     def test_a_page(self, tmp_path: Path) -> None:
         pytest.importorskip("viser")

@@ -9,11 +9,13 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
+import warnings
+from functools import partial
 from typing import Any
 
 import click
 
-from catena.errors import CatenaError
+from catena.errors import CatenaError, CatenaWarning
 from catena.version import __version__
 
 
@@ -32,15 +34,28 @@ class Commands(click.Group):
         return command
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Runs the command; a CatenaError becomes one line and exit code 2, Ctrl-C one line and exit code 1."""
+        """Runs the command; a CatenaError becomes one line and exit code 2, Ctrl-C one line and exit code 1.
+
+        Warnings of Catena are one line too, without the line of code they come from.
+        """
         try:
-            return super().invoke(ctx)
+            with warnings.catch_warnings():
+                warnings.showwarning = partial(_tell, warnings.showwarning)
+                return super().invoke(ctx)
         except CatenaError as error:
             click.echo(f"catena: {printable(str(error))}", err=True)
             ctx.exit(2)
         except KeyboardInterrupt:
             click.echo("catena: interrupted", err=True)
             ctx.exit(1)
+
+
+def _tell(otherwise: Any, message: Warning | str, category: type[Warning], *where: Any) -> None:
+    """Shows a warning: one of Catena on one line of stderr, any other as Python does."""
+    if issubclass(category, CatenaWarning):
+        click.echo(f"catena: {printable(str(message))}", err=True)
+    else:
+        otherwise(message, category, *where)
 
 
 def printable(text: str) -> str:

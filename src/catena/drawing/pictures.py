@@ -129,8 +129,9 @@ class Stage:
 def staged(robot: Drawable, q: Array, marks: Marks) -> tuple[Scene, Places]:
     """The scene of a robot and where everything is at q, (samples, rows, nq), samples side by side."""
     plain = scene_of(robot.tree)
-    for note in plain.notes:
-        warn(note, ModelWarning)
+    if plain.notes:
+        more = f" (and {len(plain.notes) - 1} more like this)" if len(plain.notes) > 1 else ""
+        warn(plain.notes[0] + more, ModelWarning)
     if marks:
         lower, upper = plain.extent(plain.places(robot, q))
         plain = marked(plain, robot.tree, marks, float(np.linalg.norm(upper - lower)))

@@ -47,10 +47,11 @@ class MeshReference:
                 outside = root
             elif found.is_file():
                 return found
+        remedy = "pass package_roots=[...] to catena.load, or --packages FOLDER in the shell"
         if outside is not None:
-            raise self._refused(f"it leads out of {outside}; pass package_roots=[...] to catena.load to allow more")
-        where = ", ".join(str(allowed) for allowed, _ in candidates) or "no directory: none is allowed"
-        raise self._refused(f"not found; looked in {where}; pass package_roots=[...] to catena.load")
+            raise self._refused(f"it leads out of {outside}; to allow more, {remedy}")
+        where = ", ".join(str(allowed) for allowed, _ in candidates) or "no folder: none is allowed"
+        raise self._refused(f"not found; looked in {where}; {remedy}")
 
     def _split(self) -> tuple[str, PurePosixPath]:
         scheme, separator, rest = self.uri.partition("://")
