@@ -6,6 +6,7 @@ The reference is the composite-body matrix computed link by link on Python float
 from __future__ import annotations
 
 import dataclasses
+import pickle
 from functools import lru_cache
 
 import numpy as np
@@ -300,3 +301,12 @@ def test_rows_and_columns_are_not_mixed_up() -> None:
         M @ np.ones((3, 5))
     with pytest.raises(ShapeError, match=r"b must have shape \(\.\.\., 5\), got \(5, 3\); .* M.solve\(X.T\).T$"):
         M.solve(np.ones((5, 3)))
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_matrices_survive_pickling(method: str) -> None:
+    robot = catena.rod_chain(3)
+    M = robot.mass_matrix(np.full((2, 3), 0.2), method=method, parameters=catena.randomize(robot, shape=(2,), rng=0))
+    again = pickle.loads(pickle.dumps(M))
+    assert (again.method, again.shape, again.dtype) == (method, M.shape, M.dtype)
+    assert np.array_equal(again.solve(np.ones(3)), M.solve(np.ones(3)))

@@ -105,6 +105,12 @@ class MassMatrix(Answering, NotAnArray):
             array, row = _paired(array, parameters, common)
         self.robot, self._compiled, self._own = robot, common, (array, None, None, row)
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """What is pickled: what made the matrix; factors are computed again."""
+        q, _, _, parameters = self._own
+        common = self._compiled
+        return MassMatrix, (self.robot, q, common.method, common.dtype, common.kernel_shape, parameters)
+
     @property
     def q(self) -> Array:
         """The configurations, (..., nq)."""

@@ -125,3 +125,25 @@ del robot
 print("same" if reference() is None else "held", flush=True)
 """
     assert run(code).split() == ["same"]
+
+
+def test_runs_systems_and_matrices_in_cycles_may_be_asked():
+    code = """
+class Kept:
+    def __init__(self, thing, ask):
+        self.thing, self.ask, self.itself = thing, ask, self
+        self.expected = ask(thing)
+
+    def __del__(self):
+        print("same" if np.array_equal(self.ask(self.thing), self.expected) else "different", flush=True)
+
+def drop(robot):
+    zero = np.zeros(3)
+    Kept(catena.System([robot]), lambda system: system.forward_dynamics(zero, zero, zero)[0])
+    Kept(robot.rollout(zero, zero, np.ones((4, 3)), 1e-3), lambda run: [*run.energy(), *run.momentum()[:, 0]])
+    Kept(robot.mass_matrix(zero), lambda M: M.factors()[0].solve(M.solve(np.ones(3))))
+
+drop(catena.rod_chain(3))
+gc.collect()
+"""
+    assert run(code, PYTHONMALLOC="malloc", MALLOC_PERTURB_="2").split() == ["same"] * 3
