@@ -306,7 +306,8 @@ def test_rows_and_columns_are_not_mixed_up() -> None:
 @pytest.mark.parametrize("method", METHODS)
 def test_matrices_survive_pickling(method: str) -> None:
     robot = catena.rod_chain(3)
-    M = robot.mass_matrix(np.full((2, 3), 0.2), method=method, parameters=catena.randomize(robot, shape=(2,), rng=0))
+    parameters = None if method == "fixman" else catena.randomize(robot, shape=(2,), rng=0)
+    M = robot.mass_matrix(np.full((2, 3), 0.2), method=method, parameters=parameters)
     again = pickle.loads(pickle.dumps(M))
     assert (again.method, again.shape, again.dtype) == (method, M.shape, M.dtype)
     assert np.array_equal(again.solve(np.ones(3)), M.solve(np.ones(3)))
