@@ -71,22 +71,23 @@ class Torques(Closing):
         q = np.broadcast_to(q, (*needed.shape[:-1], system.nq))
         J = np.asarray(self.constraint_jacobian(q))
         self._check_kept(q, v, a, J)
-        pinv = _pinv(J)
-        moves = np.eye(system.nv) - pinv @ J  # onto the motions that keep the constraints
-        root = 1.0 / np.sqrt(_weights(system, weights))
-        drive = moves * (_motors(system, actuated) * root)
-        wanted = _times(moves, needed)
-        tau = root * _times(_pinv(drive), wanted)
-        tau = np.where(_motors(system, actuated) > 0, tau, 0.0)
-        missing = np.abs(_times(moves, tau) - wanted).max(axis=-1, initial=0.0)
+        motors, Jt = _motors(system, actuated), np.swapaxes(J, -1, -2)
+        passive = _pinv(Jt[..., ~motors, :])  # tau = needed − Jᵀλ is zero without motors: that much of λ is given
+        lam = _times(passive, needed[..., ~motors])
+        root = np.sqrt(_weights(system, weights))[motors]
+        R = root[:, None] * Jt[..., motors, :]
+        left = R - (R @ passive) @ Jt[..., ~motors, :]  # what is free of λ makes the other torques least
+        lam = lam + _times(_pinv(left, beside=R), root * (needed - _times(Jt, lam))[..., motors])
+        tau = needed - _times(Jt, lam)
+        missing = np.abs(tau[..., ~motors]).max(axis=-1, initial=0.0)
         if (missing > _CONSISTENT * np.maximum(np.abs(needed).max(axis=-1, initial=0.0), 1.0)).any():
             raise CatenaError(
                 f"inverse_dynamics: the actuated joints cannot cause these accelerations; {missing.max():.3g} N m or N "
                 "are missing; give other accelerations, or more joints in actuated=…"
             )
-        lam = _times(np.swapaxes(pinv, -1, -2), needed - tau)
         forces = system._compiled.kernel(self.closures.forces)(q, lam)
-        return ClosedTorques(np.where(np.isfinite(wanted), tau, np.nan), np.asarray(forces))
+        numbers = np.isfinite(needed).all(axis=-1, keepdims=True)
+        return ClosedTorques(np.where(numbers, np.where(motors, tau, 0.0), np.nan), np.asarray(forces))
 
     def _check_kept(self, q: Array, v: Array, a: Array, J: Array) -> None:
         off = np.abs(_times(J, a) + np.asarray(self.constraint_bias(q, v)))
@@ -158,17 +159,24 @@ def _weights(system: System, weights: npt.ArrayLike | None) -> Array:
 
 
 def _motors(system: System, actuated: Iterable[JointLike] | None) -> Array:
-    """1 at degrees of freedom with motors, 0 at others."""
+    """Which degrees of freedom have motors, (nv,)."""
     chosen = [j for j in system.joints if j.type != "free"] if actuated is None else list(map(system.joint, actuated))
-    found = np.zeros(system.nv)
+    found = np.zeros(system.nv, dtype=bool)
     for joint in chosen:
-        found[joint.v_slice] = 1.0
+        found[joint.v_slice] = True
     return found
 
 
-def _pinv(A: Array) -> Array:
-    """Pseudo-inverses; those of matrices that hold anything but numbers are zero."""
-    return np.asarray(np.linalg.pinv(finite(A), rcond=RANK))
+def _pinv(A: Array, beside: Array | None = None) -> Array:
+    """Pseudo-inverses; those of matrices that hold anything but numbers are zero.
+
+    Singular values count as zero that are small beside the largest one, or beside the size of another matrix.
+    """
+    U, s, Vt = np.linalg.svd(finite(A), full_matrices=False)
+    size = s.max(axis=-1, initial=0.0) if beside is None else np.linalg.norm(finite(beside), axis=(-1, -2))
+    counts = s > RANK * size[..., None]
+    inverse = np.where(counts, 1.0 / np.where(counts, s, 1.0), 0.0)
+    return np.asarray((np.swapaxes(Vt, -1, -2) * inverse[..., None, :]) @ np.swapaxes(U, -1, -2))
 
 
 def _times(A: Array, x: Array) -> Array:
