@@ -161,7 +161,7 @@ def test_bad_options(arm: catena.Robot) -> None:
         arm.inverse_kinematics(target, weights={"elbow": 1.0})
     with pytest.raises(catena.ShapeError, match="weights must be a mapping"):
         arm.inverse_kinematics(target, weights=3.0)  # type: ignore[arg-type]
-    with pytest.raises(catena.UnsupportedError, match="up to 250 links; this one has 300"):
+    with pytest.raises(catena.UnsupportedError, match="up to 250 links, this one has 300"):
         catena.rod_chain(300).inverse_kinematics({0: np.eye(4)})
     with pytest.raises(catena.ShapeError, match="must be a positive number"):
         arm.inverse_kinematics(target, weights={"tool": -1.0})

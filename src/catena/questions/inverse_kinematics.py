@@ -94,6 +94,7 @@ class InverseKinematics(Answering):
         Raises:
             UnknownNameError: if there is no such link or frame.
             ShapeError: if a target is no pose, or not a number of the right shape.
+            UnsupportedError: if the robot has more than 250 links; `System.close` serves those.
 
         Example:
             `q, reached, error = robot.inverse_kinematics({"tool": pose}, q0=q_now)`
@@ -104,7 +105,10 @@ class InverseKinematics(Answering):
         if weights is not None and not isinstance(weights, Mapping):
             raise ShapeError(f"{NAME}: weights must be a mapping such as {{'tool': 10.0}}, not {weights!r}")
         if robot.tree.n > UNROLLABLE:
-            raise UnsupportedError(f"{NAME} is for robots of up to {UNROLLABLE} links; this one has {robot.tree.n:,}")
+            raise UnsupportedError(
+                f"{NAME} is for robots of up to {UNROLLABLE} links, this one has {robot.tree.n:,}; of longer ones "
+                "make a catena.System with a catena.Weld from 'world' to the link, and close it"
+            )
         whole(f"{NAME}: restarts", restarts)
         real(f"{NAME}: tolerance", tolerance, above=0.0)
         draws = generator(NAME, rng)
