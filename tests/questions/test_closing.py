@@ -94,6 +94,9 @@ def test_few_motors_and_impossible_motions(grasp: catena.System, rng: np.random.
     tau, _ = grasp.inverse_dynamics(q, v, a, actuated=six)
     assert not tau[6:].any()
     assert relative(grasp.forward_dynamics(q, v, tau).a, a) < 1e-8
+    unknown = grasp.inverse_dynamics([q, np.r_[np.nan, q[1:]]], v, a, actuated=six).tau
+    assert np.isnan(unknown[1]).all()
+    assert np.array_equal(unknown[0], tau)
     with pytest.raises(catena.CatenaError, match="cannot cause these accelerations"):
         grasp.inverse_dynamics(q, v, a, actuated=six[:3])
     with pytest.raises(catena.CatenaError, match="break the constraint 'Weld arm"):

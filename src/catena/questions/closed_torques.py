@@ -86,7 +86,7 @@ class Torques(Closing):
                 "are missing; give other accelerations, or more joints in actuated=…"
             )
         forces = system._compiled.kernel(self.closures.forces)(q, lam)
-        numbers = np.isfinite(needed).all(axis=-1, keepdims=True)
+        numbers = np.isfinite(tau).all(axis=-1, keepdims=True)
         return ClosedTorques(np.where(numbers, np.where(motors, tau, 0.0), np.nan), np.asarray(forces))
 
     def _check_kept(self, q: Array, v: Array, a: Array, J: Array) -> None:
