@@ -198,9 +198,15 @@ def test_what_is_no_array_of_numbers_is_named(wrong: Any) -> None:
                 ask()
 
 
-@pytest.mark.parametrize("pieces", [0, -1, 2.5, "x", [], 10**9])
-def test_pieces_that_cannot_be_are_named(pieces: Any) -> None:
-    with pytest.raises(ShapeError, match="pieces: expected 1 to 15 for 30 links"):
+@pytest.mark.parametrize(
+    ("pieces", "message"),
+    [
+        *[(wrong, "pieces must be a whole number of at least 1") for wrong in (0, -1, 2.5, "x", [])],
+        (10**9, "pieces: expected 1 to 15 for 30 links"),
+    ],
+)
+def test_pieces_that_cannot_be_are_named(pieces: Any, message: str) -> None:
+    with pytest.raises(ShapeError, match=message):
         catena.fixman.solve_in_pieces(catena.rod_chain(30, radius=0.1), np.zeros(30), np.ones(30), pieces)
 
 
