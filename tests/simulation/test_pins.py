@@ -113,9 +113,14 @@ def test_bad_input_is_named() -> None:
     for options, words in (({"method": "fd4"}, "pins= takes"), ({"integrator": "rk4"}, "pins")):
         with pytest.raises(catena.CatenaError, match=words):
             robot.rollout(*state, steps=1, pins=catena.Pins(at), **options)
-    system = catena.System([robot])
-    with pytest.raises(catena.UnsupportedError, match="pins"):
-        catena.simulate(system, robot.neutral(), np.zeros(6), 0.01, 1e-3, pins=catena.Pins(at))
+
+
+def test_systems_are_pinned_as_their_robots_are() -> None:
+    robot, off = body(), np.array([0.1, 0.0, -0.2])
+    start = robot.neutral(), np.ones(6), 0.05, 1e-3
+    alone = catena.simulate(robot, *start, pins=catena.Pins({"box": off}))
+    together = catena.simulate(catena.System([robot]), *start, pins=catena.Pins({"body/box": off}))
+    assert np.abs(together.q - alone.q).max() < 1e-12 < np.abs(alone.q[-1] - alone.q[0]).max()
 
 
 def test_dask_checkpoints_and_mimic_joints(tmp_path: Any) -> None:
