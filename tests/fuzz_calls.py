@@ -176,7 +176,7 @@ def fault(case: Case) -> str | None:
         try:
             answer = case.ask(**case.given)
         except CatenaError as error:
-            return _refusal(case, error)
+            return _refusal(case, before, error)
         except TypeError as error:
             return None if not case.fits else f"raised TypeError: {error}"
         except Exception as error:
@@ -196,14 +196,14 @@ def fault(case: Case) -> str | None:
     return None
 
 
-def _refusal(case: Case, error: CatenaError) -> str | None:
+def _refusal(case: Case, before: dict[str, Any], error: CatenaError) -> str | None:
     """A refusal is right if something was odd, or if plain arrays are refused too."""
     if not str(error) or len(str(error)) > 2000:
         return f"has no message to read: {str(error)[:100]!r}"
     if case.odd or not case.fits or "out" in case.given:
         return None
     try:
-        case.ask(**case.plain)
+        case.ask(**case.plainly(before))
     except CatenaError:
         return None
     except Exception as other:

@@ -110,9 +110,9 @@ def _special(rng: np.random.Generator, x: np.ndarray) -> np.ndarray:
 
 _CLOTHES: list[Any] = [
     lambda rng, x: x.tolist() if x.size else x,
-    lambda rng, x: tuple(x.tolist()) if x.size else x,
-    lambda rng, x: list(x) if x.size else x,
-    lambda rng, x: np.asfortranarray(x),
+    lambda rng, x: tuple(x.tolist()) if x.ndim and x.size else x,
+    lambda rng, x: list(x) if x.ndim and x.size else x,
+    lambda rng, x: np.array(x, order="F"),
     _strided,
     _backwards,
     _unaligned,
@@ -131,7 +131,7 @@ _CLOTHES: list[Any] = [
     lambda rng, x: np.ma.masked_array(x, x > 0.5),
     lambda rng, x: x[None],
     lambda rng, x: x.reshape((1,) * int(rng.integers(0, 20)) + x.shape),
-    lambda rng, x: memoryview(np.ascontiguousarray(x)) if x.size else x,
+    lambda rng, x: memoryview(np.array(x, order="C")) if x.size else x,
     lambda rng, x: array.array("d", x.ravel().tolist()) if x.ndim == 1 else x,
 ]
 
@@ -237,7 +237,7 @@ def plain(x: Any, content: Any = None) -> Any:
         found = np.asarray(x)
         if content is not None and isinstance(x, np.ndarray):  # as it was before `out` went over it
             found = np.frombuffer(content, x.dtype).reshape(np.asarray(x).shape)
-        return np.ascontiguousarray(found, dtype=np.float64) if found.dtype.kind in "fiub" else x
+        return np.array(found, dtype=np.float64, order="C") if found.dtype.kind in "fiub" else x
     return x
 
 

@@ -171,8 +171,9 @@ def test_bad_input_says_which() -> None:
         catena.identify(arm(), q, v, a)  # type: ignore[call-arg]
     with pytest.raises(catena.CatenaError, match="confidence"):
         catena.identify(arm(), q, v, a, tau, confidence=95)
-    with pytest.raises(catena.CatenaError, match="spread"):
-        catena.identify(arm(), q, v, a, tau, spread=0)
+    for spread in (0, 5e-324, 1e300):
+        with pytest.raises(catena.CatenaError, match="spread"):
+            catena.identify(arm(), q, v, a, tau, spread=spread)
 
 
 def test_exciting_trajectories() -> None:

@@ -111,7 +111,7 @@ def identify(
         tau: measured joint torques, (..., nv).
         joints: which of "armature", "damping" and "friction" are looked for; those that the model has on some joint if
             left out. Those that are not are taken from `robot`.
-        spread: standard deviation of the prior, 1 for a factor of e in masses and extents.
+        spread: standard deviation of the prior, 1 for a factor of e in masses and extents; from 1e-9 to 1e9.
         confidence: the probability that intervals are to have.
 
     Returns:
@@ -121,7 +121,8 @@ def identify(
         ShapeError: for arrays of the wrong shape, without samples, or with numbers that are not finite.
         DataError: if the torques of these motions depend on no parameter at all, or there are too few samples.
     """
-    robot, spread = a_robot("identify", robot), real("identify: spread", spread, above=0.0)
+    robot = a_robot("identify", robot)
+    spread = real("identify: spread", spread, least=1e-9, below=1e9)
     confidence = real("identify: confidence", confidence, above=0.0, below=1.0)
     (q, v, a, tau), leading = flat(robot, "identify", q=q, v=v, a=a, tau=tau)
     base = base_parameters(robot, joints)
