@@ -22,7 +22,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def pytest_collection_finish() -> None:
-    """What was imported stays: the collector need not look at it again and again, which took a tenth of the time."""
+    """What was imported stays: the collector need not look at it again and again."""
     gc.freeze()
 
 
