@@ -88,3 +88,19 @@ def test_derivatives_in_batches_with_wrenches() -> None:
     Y = robot.regressor(x["q"], x["v"], robot.forward_dynamics(*given))
     assert relative(-robot.mass_matrix(x["q"]).dense() @ slope, Y) < 1e-12
     assert relative(robot.forward_dynamics_parameter_derivatives(*given, kernel="rolled"), slope) < 1e-12
+
+
+def test_loops_take_gravity_from_the_parameters_of_each_sample() -> None:
+    """Straight-line code is compared with differences above; loops ask for the regressor by recipe."""
+    robot = losing(catena.random_tree(4, 6, ["revolute", "spherical"], 0.4))
+    x = state(robot, 5, (3,))
+    parameters = np.array(catena.randomize(robot, 6, 0.2, 3).vector)
+    parameters[:, -3:] = np.random.default_rng(7).standard_normal((3, 3))
+    for joints in (False, True):
+        straight, loops = (
+            robot.forward_dynamics_parameter_derivatives(
+                x["q"], x["v"], x["a"], joints=joints, parameters=parameters, kernel=kernel
+            )
+            for kernel in ("unrolled", "rolled")
+        )
+        assert relative(loops, straight) < 1e-11

@@ -74,8 +74,12 @@ class _Adopting:
     def dtype(self) -> Any:
         return self.ask.dtype
 
+    @property
+    def gravity(self) -> Any:
+        return self.parameters[..., -3:]
+
     def __call__(self, function: Function, *arrays: Any) -> Any:
-        if FACTORS & set(function.inputs):
+        if FACTORS & set(function.inputs) or "parameters" in function.inputs:
             return self.ask(function, *arrays)
         more = _leading(function, arrays) - self.leading
         row = self.parameters.reshape(*self.parameters.shape[:-1], *[1] * more, self.parameters.shape[-1])

@@ -110,15 +110,16 @@ def _by_columns(function: Function, joints: bool) -> Any:
     """The recipe for long chains: inverse dynamics of robots with one parameter one and the others zero."""
 
     def recipe(ask: Ask, *state: Any) -> Any:
-        tree = ask.tree
+        tree, gravity = ask.tree, ask.gravity[..., None, :]
         size = kind("parameters").full_shape(tree.n, tree.nq, tree.nv)[0]
         count = 10 * tree.n + (3 * tree.nv if joints else 0)
         state = tuple(x[..., None, :] for x in state)
-        step, columns = max(1, _PIECE // size), []
+        step, columns = max(1, _PIECE // (size * max(1, gravity[..., 0].size))), []
         for start in range(0, count, step):
-            units = np.zeros((min(step, count - start), size), ask.dtype)
-            units[np.arange(len(units)), np.arange(start, start + len(units))] = 1
-            units[:, -3:] = tree.gravity
+            ones = np.arange(min(step, count - start))
+            units = np.zeros((*gravity.shape[:-2], len(ones), size), ask.dtype)
+            units[..., ones, start + ones] = 1
+            units[..., -3:] = gravity
             columns.append(ask(function, *state, units))
         return np.swapaxes(np.concatenate(columns, axis=-2), -1, -2)
 

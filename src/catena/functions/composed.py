@@ -30,6 +30,11 @@ class Loops:
     def __init__(self, tree: Tree, dtype: np.dtype[Any], find: Find) -> None:
         self.tree, self.dtype, self._find = tree, dtype, find
 
+    @property
+    def gravity(self) -> np.ndarray:
+        """The model's, (3,)."""
+        return self.tree.gravity
+
     def __call__(self, function: Function, *arrays: Any) -> Any:
         """What the function makes of the arrays: the result, or a tuple of results.
 

@@ -27,6 +27,10 @@ class Ask(Protocol):
     dtype: np.dtype[Any]
     """What is computed in."""
 
+    @property
+    def gravity(self) -> Any:
+        """(..., 3): the model's, or that of the parameters of the call."""
+
     def __call__(self, function: Function, *arrays: Any) -> Any:
         """What the function makes of the arrays: the result, or a tuple of results."""
 
