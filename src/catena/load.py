@@ -101,7 +101,7 @@ def load_document(document: Document, base: Base, package_roots: Iterable[str | 
 def _load(
     document: Document, base: Base, package_roots: Iterable[str | os.PathLike[str]], closed: bool, mimic: str
 ) -> tuple[Robot, list[AnyConstraint]]:
-    one_of("mimic", mimic, WORDS)
+    mimic = one_of("mimic", mimic, WORDS)
     roots = folders(package_roots)
     tag = root_tag(document)
     try:

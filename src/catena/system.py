@@ -94,7 +94,7 @@ class System(
         mimic: str = "coupled",
         name: str = "system",
     ) -> None:
-        one_of("mimic", mimic, ("coupled", "independent"))
+        mimic = one_of("mimic", mimic, ("coupled", "independent"))
         found = _named("robots", robots), _named("objects", objects)
         if mimic == "independent":
             for _, robot in (*found[0], *found[1]):
@@ -132,7 +132,7 @@ class System(
         or in `package_roots`, and `base` and `mimic` are what it says. Errors are LoadErrors that name the table, its
         line and the key.
         """
-        one_of("mimic", mimic, ("coupled", "independent"))
+        mimic = one_of("mimic", mimic, ("coupled", "independent"))
         if is_toml(path_or_text):
             return system_of(path_or_text, package_roots, cls)
         robot, constraints = load_closed(path_or_text, base, package_roots)

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.odd_values import RaisingWord
 
 import catena
 
@@ -13,10 +14,17 @@ ROBOT = catena.rod_chain(2)
 STATE = np.zeros(2), np.zeros(2), np.zeros((3, 2)), 1e-3
 
 
+def _endless() -> np.ndarray:
+    """Lengths of steps that no memory holds, nor anything that is computed of each of them."""
+    return np.broadcast_to(1e-3, (2**20, 2**20, 11))
+
+
 @pytest.mark.parametrize(
     ("ask", "message"),
     [
         (lambda: ROBOT.rollout(*STATE, integrator=np.zeros(2)), "no integrator a ndarray"),
+        (lambda: ROBOT.step(np.zeros((0, 2)), [0, 0], [0, 0], _endless()), "dt .* broadcast"),
+        (lambda: catena.identify(ROBOT, *np.ones((4, 9, 2)), joints=2.5), "a list of words for joints.*a float"),
         (lambda: ROBOT.rollout(*STATE, out=(None, None)), "out must be a tuple of two arrays"),
         (lambda: catena.System(None), "robots: expected a list or a mapping of Robots, found a NoneType"),
         (lambda: catena.System([ROBOT], objects=len), "objects: expected a list or a mapping of Robots"),
@@ -43,6 +51,16 @@ STATE = np.zeros(2), np.zeros(2), np.zeros((3, 2)), 1e-3
 def test_what_cannot_be_is_named(ask: Any, message: str) -> None:
     with pytest.raises(catena.CatenaError, match=message):
         ask()
+
+
+def test_words_that_cannot_be_compared() -> None:
+    """They mean what they spell."""
+    word = RaisingWord("udu")
+    run = ROBOT.rollout(*STATE, method=word, ground=None)
+    assert np.array_equal(run.q, ROBOT.rollout(*STATE, method="udu").q)
+    run = catena.simulate(ROBOT, *STATE[:2], 0.01, 1e-3, method=word, integrator=RaisingWord("adaptive"))
+    assert run.q.shape == (11, 2)
+    assert catena.load("two_link_arm", mimic=RaisingWord("eliminated")).nv == 2
 
 
 MATRIX = np.ones((1, 2), dtype=int).view(np.matrix)  # NumPy would read it row by row for ever, until the stack ends

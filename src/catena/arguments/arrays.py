@@ -55,7 +55,13 @@ class Signature(NamedTuple):
             names = ", ".join(p.name for p in self.inputs)
             raise TypeError(f"{self.question} takes {len(self.inputs)} arrays ({names}), not {len(arrays)}")
         given = [as_array(a, p, self.question, most_leading) for a, p in zip(arrays, self.inputs, strict=True)]
-        return given, batch_shape(given, self.inputs, self.question)
+        batch = batch_shape(given, self.inputs, self.question)
+        for array, port in zip(given, self.inputs, strict=True):
+            if port.positive and not ((array > 0) & np.isfinite(array)).all():
+                raise ShapeError(
+                    f"{self.question}: {port.name} must be finite and above zero, got {_shown_worst(array)}"
+                )
+        return given, batch
 
     def wanted(self, out: Any, batch: Shape) -> list[np.ndarray | None]:
         """The arrays to write to, None where a new one is to be made."""
@@ -112,8 +118,6 @@ def as_array(value: Any, port: Port, function: str, most_leading: int = MOST_LEA
             f"{function}: {port.name} must have at most {most_leading} leading dimensions, got {leading}; reshape it, "
             f"for example to {_example(port)}"
         )
-    if port.positive and not ((array > 0) & np.isfinite(array)).all():
-        raise ShapeError(f"{function}: {port.name} must be finite and above zero, got {_shown_worst(array)}")
     return array  # type: ignore[no-any-return]
 
 

@@ -39,6 +39,16 @@ def one_of(what: str, value: Any, allowed: Iterable[str], hints: dict[str, str] 
     raise UnsupportedError(f"no {what} {shown}; expected one of {', '.join(map(repr, words))}{also.rstrip('; ')}")
 
 
+def some_of(what: str, value: Any, allowed: Iterable[str]) -> tuple[str, ...]:
+    """The words of a list, or one word by itself; UnsupportedError for what is no list, and for unknown words."""
+    words = list(allowed)
+    several = (value,) if isinstance(value, str) else value
+    if not isinstance(several, list | tuple):
+        expected = ", ".join(map(repr, words))
+        raise UnsupportedError(f"expected a list of words for {what}, among {expected}; got a {type(value).__name__}")
+    return tuple(one_of(what, word, words) for word in several)
+
+
 def _hint(value: str, words: list[str], hints: dict[str, str]) -> str:
     if value.lower() in words:
         return f"did you mean {value.lower()!r}?"

@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from catena.arguments.scalars import generator
-from catena.arguments.words import one_of
+from catena.arguments.words import some_of
 from catena.errors import ModelError
 from catena.parameters.record import LINEAR, Parameters
 
@@ -117,7 +117,7 @@ def chosen_columns(robot: Robot, joints: Sequence[str] | None) -> Array:
     if joints is None:
         wanted = [name for name in LINEAR if getattr(robot, name).any()]
     else:
-        wanted = [one_of("joints", name, LINEAR) for name in ([joints] if isinstance(joints, str) else joints)]
+        wanted = list(some_of("joints", joints, LINEAR))
     places = [np.arange(10 * robot.tree.n)]
     for number, name in enumerate(LINEAR):
         if name in wanted:

@@ -32,7 +32,7 @@ def closed_stepping(
     resistances: Sequence[Resistance] = (),
 ) -> Function:
     """The function of one step with these options; `gains` says whether there are any."""
-    one_of("integrator of a System", integrator, INTEGRATORS, INTEGRATOR_HINTS)
+    integrator = one_of("integrator of a System", integrator, INTEGRATORS, INTEGRATOR_HINTS)
     check_invertible(system.tree)
     losses, springs = truth("joint_losses", joint_losses), truth("joint_springs", joint_springs)
     springs = springs and bool(system.tree.stiffness.any())

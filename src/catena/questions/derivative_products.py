@@ -15,7 +15,7 @@ from catena.algorithms.forward_dynamics_products import Acting, forward_dynamics
 from catena.algorithms.joint_losses import with_acting
 from catena.algorithms.newton_euler import INVERSE_DYNAMICS
 from catena.algorithms.parameters import with_parameters
-from catena.arguments.words import METHOD_HINTS, one_of, truth
+from catena.arguments.words import METHOD_HINTS, one_of, some_of, truth
 from catena.arguments.wrenches import Wrenches
 from catena.errors import UnsupportedError
 from catena.functions.catalogue import FORWARD_DYNAMICS
@@ -74,10 +74,9 @@ def _directions(given: tuple[str, ...], *names: str) -> tuple[str, ...]:
 
 def _wanted(by: Any, given: tuple[str, ...], *names: str) -> tuple[str, ...]:
     """The inputs to differentiate by, as words of `by`."""
-    words = (by,) if isinstance(by, str) else by
-    if not isinstance(words, list | tuple) or not words:
-        raise UnsupportedError(f"by must be a list of names among {', '.join(names)}, got {by!r}")
-    wanted = tuple(one_of("input to differentiate by,", word, names) for word in words)
+    wanted = some_of("input to differentiate by,", by, names)
+    if not wanted:
+        raise UnsupportedError(f"expected at least one input to differentiate by, among {', '.join(names)}; got none")
     for name, what in OPTIONAL.items():
         if name in wanted and name not in given:
             raise UnsupportedError(f"by names {name}, which is missing: give the {what} at which to differentiate")

@@ -54,7 +54,7 @@ def stepping(
     resistances: Sequence[Resistance] = (),
 ) -> Function:
     """The function of one step with these options."""
-    one_of("integrator", integrator, INTEGRATORS, INTEGRATOR_HINTS)
+    integrator = one_of("integrator", integrator, INTEGRATORS, INTEGRATOR_HINTS)
     return step_function(integrator, *_dynamics(robot, method, joint_losses, joint_springs), resistances)
 
 
@@ -64,7 +64,7 @@ def rates(robot: Robot, method: str, joint_losses: bool, joint_springs: bool) ->
 
 
 def _dynamics(robot: Robot, method: str, joint_losses: bool, joint_springs: bool) -> tuple[Function, bool, bool]:
-    one_of("forward dynamics method", method, METHODS, METHOD_HINTS)
+    method = one_of("forward dynamics method", method, METHODS, METHOD_HINTS)
     check_invertible(robot.tree)
     losses, springs = truth("joint_losses", joint_losses), truth("joint_springs", joint_springs)
     return dynamics_of(robot.tree, method), losses, springs and bool(robot.tree.stiffness.any())

@@ -13,12 +13,13 @@ import numpy.typing as npt
 from catena.algorithms.resistance import Resistance
 from catena.algorithms.rollouts import torques
 from catena.arguments.arrays import Port, as_array
+from catena.arguments.words import METHOD_HINTS, one_of
 from catena.arguments.wrenches import wrenches
 from catena.errors import ShapeError, UnsupportedError
 from catena.functions.function import Function
 from catena.functions.store import chosen_shape
 from catena.questions.closed_stepping import ClosedStepping, closed_stepping
-from catena.questions.stepping import stepping
+from catena.questions.stepping import METHODS, stepping
 from catena.simulation.checked import kept_rows, positive, whole_steps
 from catena.simulation.forces import chosen_actuators, forces
 from catena.simulation.laws import Given, controller, parameter_array, running_cost
@@ -75,6 +76,7 @@ class Prepared:
     """A rollout that is checked and made ready to be computed."""
 
     def __init__(self, robot: Robot, asked: Asked, options: Options) -> None:
+        options = replace(options, method=one_of("forward dynamics method", options.method, METHODS, METHOD_HINTS))
         self.robot, self.asked, self.options = robot, asked, options
         self.dt = positive("dt", asked.dt)
         self.first = asked.first + whole_steps(asked.t0, self.dt)

@@ -141,7 +141,8 @@ def simulate(
     if not isinstance(robot, Answering):
         raise UnsupportedError(f"simulate: expected a Robot or a System first, got a {type(robot).__name__}")
     steps = _steps(duration, dt)
-    own = one_of("integrator", integrator, (*INTEGRATORS, *OWN), INTEGRATOR_HINTS) in OWN
+    integrator = one_of("integrator", integrator, (*INTEGRATORS, *OWN), INTEGRATOR_HINTS)
+    own = integrator in OWN
     options = Options(
         "rk4" if own else integrator,
         method,

@@ -20,8 +20,8 @@ _GROUPS = ("q", "qdot", "qddot", "tau")
 
 def code(result: Symbolic, language: str, parameters: str, interface: str | None = None) -> str:
     """The source of a function that computes the matrices of a result; see :meth:`Symbolic.code`."""
-    one_of("language", language, ("python", "c", "latex"))
-    one_of("kind of parameters", parameters, ("numbers", "named"))
+    language = one_of("language", language, ("python", "c", "latex"))
+    parameters = one_of("kind of parameters", parameters, ("numbers", "named"))
     if interface not in (None, "casadi") or (interface and language != "c"):
         raise UnsupportedError(f"interface: expected None, or 'casadi' for code in C, found {interface!r}")
     if language == "latex":
