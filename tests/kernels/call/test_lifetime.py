@@ -60,6 +60,21 @@ def test_a_finalizer_that_the_collector_runs_may_ask_a_robot(links, allocator):
     assert run(code, PYTHONMALLOC=allocator, MALLOC_PERTURB_="2").split() == ["same"] * 3
 
 
+def test_a_finalizer_of_what_is_younger_than_the_code_may_ask_a_robot():
+    """The collector finalizes the oldest first: nothing of the code itself may be among them."""
+    code = """
+def younger():
+    robot = catena.rod_chain(5)
+    Holder.answers(type("", (), {"robot": robot, "given": [np.full(5, 0.1)] * 3}))
+    gc.collect()
+    Holder(robot, ())
+
+younger()
+gc.collect()
+"""
+    assert run(code, PYTHONMALLOC="malloc", MALLOC_PERTURB_="2").split() == ["same"]
+
+
 def test_a_finalizer_that_runs_at_exit_may_ask_a_robot():
     code = "kept = Holder(catena.random_tree(6, 6), (3,))\nkept.itself = None"
     assert run(code).split() == ["same"]
@@ -87,6 +102,7 @@ IDENTITY = "define dso_local double @f(double %x) nounwind { ret double %x }"
 def test_code_in_a_cycle_is_freed():
     gc.collect()
     module = load(object_code(IDENTITY))
+    assert not gc.is_tracked(module._claim)
     before = len(machine._engines)
     cycle = [module]
     cycle.append(cycle)
@@ -97,7 +113,7 @@ def test_code_in_a_cycle_is_freed():
 
 def test_code_is_freed_later_where_llvm_is_busy(monkeypatch):
     module = load(object_code(IDENTITY))
-    number = int(module._claim)
+    number = module._number
 
     class Busy:
         def acquire(self, blocking=True):

@@ -111,7 +111,7 @@ def large_job(kernel: Kernel, watch: Callable[..., None] | None = None) -> Calla
     """
 
     def large(address: int, samples: int, *arrays: Any) -> None:
-        words = Words.from_buffer_copy(ctypes.string_at(address, ctypes.sizeof(Words)))
+        words = Words.from_buffer_copy(Words.from_address(address))
         run_job(kernel, plan_for(kernel, samples), words, samples, arrays)
         if watch is not None and words[JOB.index("raised")]:
             watch(1, samples, *arrays)

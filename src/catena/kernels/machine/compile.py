@@ -24,6 +24,8 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from catena.errors import CatenaError
 from catena.kernels.machine.cache import Cache, key_of
 from catena.kernels.machine.fingerprint import package_fingerprint, sources_are_as_imported
@@ -38,6 +40,9 @@ LIBRARY_INTRINSICS = ("mem", "sin", "cos", "tan", "exp", "exp2", "log", "log2", 
 _lock = threading.RLock()
 _engines: dict[int, Any] = {}
 """LLVM's owners of code in memory. They have finalizers, so nothing that the collector may finalize may own them."""
+
+_claims: dict[int, weakref.ref[Any]] = {}
+"""What tells that nobody can call an engine's code any more, by the engine's key."""
 
 _unused: list[int] = []
 """Keys of engines whose code nobody can call any more."""
@@ -57,33 +62,23 @@ class Codegen:
     passes: int = 0
 
 
-class _Claim(int):
-    """The key of an engine, which is closed when this is gone.
-
-    The collector does not know objects without members. So this one goes when what holds it is taken apart, after all
-    finalizers of a cycle, and not before.
-    """
-
-    __slots__ = ()
-
-    def __del__(self, unused: list[int] = _unused, ending: Callable[[], bool] = sys.is_finalizing) -> None:
-        if not ending():  # at the end of the process code may still be called, and the system frees it
-            unused.append(int(self))
-            _close_unused()
-
-
 class Module:
-    """Machine code in memory. It stays there as long as this object lives."""
+    """Machine code in memory. It stays there as long as this object lives.
+
+    What frees it is the weak reference to an array that this object holds. The collector does not know arrays, as it
+    knows every instance of a class: one goes when what holds it is taken apart, after all finalizers of a cycle.
+    """
 
     def __init__(self, engine: Any, size: int) -> None:
         self.size = size
-        number = next(_numbers)
-        _engines[number] = engine
-        self._claim = _Claim(number)
+        self._number = next(_numbers)
+        _engines[self._number] = engine
+        self._claim = np.empty(0)
+        _claims[self._number] = weakref.ref(self._claim, functools.partial(_unclaimed, self._number))
 
     @property
     def _engine(self) -> Any:
-        return _engines[self._claim]
+        return _engines[self._number]
 
     def address(self, symbol: str) -> int:
         """Where a function or a constant of the module is."""
@@ -224,6 +219,13 @@ def _helper_addresses() -> tuple[int, ...]:
     if not all(hasattr(library, name) for name in HELPERS):
         library = ctypes.CDLL("libm.so.6")
     return tuple(ctypes.cast(getattr(library, name), ctypes.c_void_p).value or 0 for name in HELPERS)
+
+
+def _unclaimed(number: int, _: object, ending: Callable[[], bool] = sys.is_finalizing) -> None:
+    if not ending():  # at the end of the process code may still be called, and the system frees it
+        _claims.pop(number, None)
+        _unused.append(number)
+        _close_unused()
 
 
 def _close_unused() -> None:
