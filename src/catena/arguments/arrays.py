@@ -55,13 +55,7 @@ class Signature(NamedTuple):
             names = ", ".join(p.name for p in self.inputs)
             raise TypeError(f"{self.question} takes {len(self.inputs)} arrays ({names}), not {len(arrays)}")
         given = [as_array(a, p, self.question, most_leading) for a, p in zip(arrays, self.inputs, strict=True)]
-        batch = batch_shape(given, self.inputs, self.question)
-        for array, port in zip(given, self.inputs, strict=True):
-            if port.positive and not ((array > 0) & np.isfinite(array)).all():
-                raise ShapeError(
-                    f"{self.question}: {port.name} must be finite and above zero, got {_shown_worst(array)}"
-                )
-        return given, batch
+        return given, batch_shape(given, self.inputs, self.question)
 
     def wanted(self, out: Any, batch: Shape) -> list[np.ndarray | None]:
         """The arrays to write to, None where a new one is to be made."""
@@ -118,6 +112,10 @@ def as_array(value: Any, port: Port, function: str, most_leading: int = MOST_LEA
             f"{function}: {port.name} must have at most {most_leading} leading dimensions, got {leading}; reshape it, "
             f"for example to {_example(port)}"
         )
+    if port.positive:
+        once = array[tuple(slice(1 if step == 0 else None) for step in array.strides)]  # of what is broadcast
+        if not ((once > 0) & np.isfinite(once)).all():
+            raise ShapeError(f"{function}: {port.name} must be finite and above zero, got {_shown_worst(once)}")
     return array  # type: ignore[no-any-return]
 
 
