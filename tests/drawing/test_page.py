@@ -6,6 +6,7 @@ import time
 import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -13,8 +14,9 @@ import pytest
 
 import catena
 from catena import robots
-from catena.drawing.controls import _range, joint_sliders
-from catena.drawing.page import Page, _quaternions
+from catena.drawing.controls import MOST_SLIDERS, JointSliders, _range
+from catena.drawing.page import Page
+from catena.drawing.served import _quaternions
 
 pytest.importorskip("viser")
 
@@ -46,7 +48,7 @@ def test_a_page_is_served_to_this_machine_only(page: Page, capsys: pytest.Captur
 
 
 def positions(page: Page) -> Any:
-    return np.concatenate([handle.batched_positions for handle in page._drawn.handles])
+    return np.concatenate([each.handle.batched_positions for each in page._drawn.handles])  # type: ignore[attr-defined]
 
 
 def test_show_moves_what_is_drawn(page: Page) -> None:
@@ -92,45 +94,49 @@ def test_refusals(arm: catena.Robot) -> None:
 
 def test_sliders_have_the_limits_of_joints() -> None:
     assert _range(-1.0, 2.0, 0.0) == (-1.0, 2.0)
-    assert _range(-np.inf, np.inf, 4.0) == (-np.pi, 4.0)
+    assert _range(-np.inf, np.inf, 4.0) == (-3.15, 4.0)
     lower, upper = _range(0.5, 0.5, 0.5)
     assert lower < upper
 
 
-class FakeSlider:
-    def __init__(self, value: float) -> None:
-        self.value, self.called = value, None
-
-    def on_update(self, call: Any) -> None:
-        self.called = call
+def move(sliders: JointSliders, number: int, value: float) -> None:
+    """As a person does in a browser."""
+    slider = sliders.sliders[number]
+    slider.value = value
+    sliders._moved(SimpleNamespace(client_id=1, target=slider))
 
 
 def test_loops_of_a_system_are_closed_when_a_slider_moves() -> None:
     bar = catena.System.load("gripper")
     q = bar.close(bar.neutral())
     with Page(bar, q, port=18_080) as page:
-        shown: list[Any] = []
-        sliders: dict[str, FakeSlider] = {}
+        sliders = page._sliders
+        assert sliders is not None
+        move(sliders, 0, sliders.sliders[0].value + 0.05)
+        assert page._q[0, 0] == q[0] + 0.05
+        assert np.abs(bar.closure_residual(page._q)).max() < 1e-6
+        others = [joint.q_slice.start for joint in bar.joints]
+        assert np.allclose([slider.value for slider in sliders.sliders], page._q[0, others])
 
-        class Gui:
-            def add_folder(self, _: str) -> Any:
-                from contextlib import nullcontext
 
-                return nullcontext()
-
-            def add_slider(self, name: str, low: float, high: float, step: float, at: float) -> FakeSlider:
-                return sliders.setdefault(name, FakeSlider(at))
-
-            def add_button(self, _: str) -> Any:
-                return type("Button", (), {"on_click": lambda self, call: None})()
-
-        server = type("Server", (), {"gui": Gui()})()
-        joint_sliders(server, bar, page._q, lambda state: shown.append(np.array(state)))
-        first = next(iter(sliders.values()))
-        first.value += 0.05
-        first.called(None)  # type: ignore[misc]
-        assert shown[-1][0, 0] != q[0]
-        assert np.abs(bar.closure_residual(shown[-1])).max() < 1e-6
+def test_sliders_of_very_many_joints_take_turns() -> None:
+    chain = catena.rod_chain(100)
+    with Page(chain, port=18_080) as page:
+        sliders = page._sliders
+        assert sliders is not None
+        assert len(sliders.sliders) == MOST_SLIDERS
+        assert list(sliders._choice.options)[-1] == "97 to 100"
+        move(sliders, 3, 0.25)
+        sliders._choice.value = "97 to 100"
+        assert [slider.visible for slider in sliders.sliders].count(True) == 4
+        assert sliders.sliders[0].label == chain.joints[96].name
+        move(sliders, 1, -0.5)
+        assert np.flatnonzero(page._q[0]).tolist() == [3, 97]
+        sliders._choice.value = "1 to 24"
+        assert sliders.sliders[3].value == 0.25
+        sliders._back(None)
+        assert not page._q.any()
+        assert sliders.sliders[3].value == 0.0
 
 
 def test_quaternions() -> None:

@@ -19,7 +19,8 @@ from catena.build import cable
 from catena.cli import _speeds
 from catena.cli._files import busy
 from catena.drawing.camera import VIEW
-from catena.drawing.pictures import Stage, film, samples_of, times_of
+from catena.drawing.pictures import Stage, film
+from catena.drawing.stage import samples_of, times_of
 from catena.drawing.terminal import in_characters, in_shades
 from catena.errors import ModelWarning, UnsupportedError, check_place
 from catena.load import load
@@ -144,10 +145,10 @@ def _play(run: Run, console: Console) -> None:
     rate = 12.0
     stage = Stage(run.robot, samples_of(run.robot, run.resampled(times_of(run, rate, 1.0)).q), (COLUMNS, ROWS), VIEW)
     if not console.is_terminal:
-        console.print(in_shades(stage.frame(stage.places.position.shape[1] // 2)))
+        console.print(in_shades(stage.frame(stage.rows // 2)))
         return
     with Live(console=console, auto_refresh=False) as live:
-        for row in range(stage.places.position.shape[1]):
+        for row in range(stage.rows):
             began = time.perf_counter()
             live.update(in_characters(stage.frame(row)), refresh=True)
             time.sleep(max(1 / rate - (time.perf_counter() - began), 0.0))

@@ -54,6 +54,12 @@ class Camera:
         target = middle @ axes
         return cls(target + out * max(1.06 * back, 1e-6), target, up)
 
+    def in_upper(self, share: float) -> Camera:
+        """A camera that has what this one sees in the upper share of its picture, as wide as before."""
+        out = (self.eye - self.target) / share
+        lower = self.axes()[1] * ((1 - share) * float(np.linalg.norm(out)) * np.tan(OPENING / 2))
+        return Camera(self.target + out - lower, self.target - lower, self.up)
+
     def axes(self) -> Array:
         """Rows: to the right, up and towards the eye, (3, 3)."""
         out = self.eye - self.target

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -14,67 +14,111 @@ from catena.errors import ClosureError
 
 Array = npt.NDArray[Any]
 
-MOST_SLIDERS = 60
-"""Joints that get a slider at most."""
+MOST_SLIDERS = 24
+"""Joints that have a slider at a time; of more, one chooses which."""
 TICK = 1 / 30
 """Seconds between two pictures of a run."""
+HALF_TURN = 3.15
+"""In rad, and a little more."""
 SPEEDS = ("0.1", "0.25", "0.5", "1", "2", "5")
 
 
-def joint_sliders(server: Any, robot: Any, q: Array, show: Callable[[Array], None]) -> None:
+class JointSliders:
     """Sliders for the joints with one coordinate, within their limits; they move all samples.
 
     Of a system, the loops are closed again after each move; where that is not possible the picture stays as it was.
+
+    Args:
+        server: of viser.
+        robot: a Robot or a System.
+        q: configurations to start from, (samples, nq).
+        show: shows others.
     """
-    joints = [joint for joint in robot.joints[:MOST_SLIDERS] if joint.q_slice.stop == joint.q_slice.start + 1]
-    if not joints:
-        return
-    state = np.array(q)
-    sliders: dict[int, Any] = {}
 
-    def moved(_: Any) -> None:
-        wanted = state.copy()
-        for number, slider in sliders.items():
-            wanted[:, number] = slider.value
-        closed = _closed(robot, wanted)
-        if closed is not None:
-            state[:] = closed
-            show(state)
+    def __init__(self, server: Any, robot: Any, q: Array, show: Callable[[Array], None]) -> None:
+        self._robot, self._start, self._show = robot, q, show
+        self._state, self._first = np.array(q), 0
+        self._joints = [joint for joint in robot.joints if joint.q_slice.stop == joint.q_slice.start + 1]
+        self.sliders: list[Any] = []
+        if not self._joints:
+            return
+        with server.gui.add_folder("joints"):
+            if len(self._joints) > MOST_SLIDERS:
+                self._choice = server.gui.add_dropdown("which", self._chunks())
+                self._choice.on_update(lambda _: self._turn_to(int(self._choice.value.split()[0]) - 1))
+            for joint in self._joints[:MOST_SLIDERS]:
+                lower, upper, step, at = self._span(joint)
+                self.sliders.append(server.gui.add_slider(joint.name, lower, upper, step, at))
+                self.sliders[-1].on_update(self._moved)
+            server.gui.add_button("back to the start").on_click(self._back)
 
-    with server.gui.add_folder("joints"):
-        for joint in joints:
-            number = joint.q_slice.start
-            lower, upper = _range(joint.lower, joint.upper, q[0, number])
-            slider = server.gui.add_slider(
-                joint.name, lower, upper, (upper - lower) / 400, float(np.clip(q[0, number], lower, upper))
-            )
-            slider.on_update(moved)
-            sliders[number] = slider
-        start = server.gui.add_button("back to the start")
+    def _chunks(self) -> list[str]:
+        """Which joints can be chosen together, in words that begin with the number of the first."""
+        count = len(self._joints)
+        return [f"{k + 1} to {min(k + MOST_SLIDERS, count)}" for k in range(0, count, MOST_SLIDERS)]
 
-    def back(_: Any) -> None:
-        for number, slider in sliders.items():
-            slider.value = float(q[0, number])
-        state[:] = q
-        show(state)
+    def _span(self, joint: Any) -> tuple[float, float, float, float]:
+        """From where to where the slider of a joint goes, by how much, and where it is."""
+        at = float(self._state[0, joint.q_slice.start])
+        lower, upper = _range(joint.lower, joint.upper, at)
+        return lower, upper, (upper - lower) / 400, float(np.clip(at, lower, upper))
 
-    start.on_click(back)
+    @property
+    def _shown(self) -> Iterator[tuple[Any, Any]]:
+        """Joints that have a slider now, and these."""
+        return zip(self._joints[self._first :], self.sliders, strict=False)
+
+    def _turn_to(self, first: int) -> None:
+        """Other joints get the sliders."""
+        self._first = first
+        self._settle()
+
+    def _settle(self) -> None:
+        """Let the sliders say what is shown; those without a joint are hidden."""
+        for slider in self.sliders:
+            slider.visible = False
+        for joint, slider in self._shown:
+            lower, upper, step, at = self._span(joint)
+            slider.label, slider.min, slider.max, slider.step, slider.value = joint.name, lower, upper, step, at
+            slider.visible = True
+
+    def _moved(self, event: Any) -> None:
+        """A slider was moved: by a person, if there is a client; the others follow where loops make them."""
+        if event.client_id is None:
+            return
+        wanted = self._state.copy()
+        moved = next(joint for joint, slider in self._shown if slider is event.target)
+        wanted[:, moved.q_slice] = event.target.value
+        closed = _closed(self._robot, wanted, moved)
+        if closed is None:
+            return
+        for joint, slider in self._shown:
+            if slider is not event.target and closed[0, joint.q_slice.start] != self._state[0, joint.q_slice.start]:
+                slider.value = float(closed[0, joint.q_slice.start])
+        self._state[:] = closed
+        self._show(self._state)
+
+    def _back(self, _: Any) -> None:
+        """To the start."""
+        self._state[:] = self._start
+        self._settle()
+        self._show(self._state)
 
 
-def _closed(robot: Any, q: Array) -> Array | None:
-    """q with the loops of a system closed, or None; q itself of a robot."""
+def _closed(robot: Any, q: Array, moved: Any) -> Array | None:
+    """q with the loops of a system closed by all joints but the one that was moved, or None; q itself of a robot."""
     if not getattr(robot, "constraints", ()):
         return q
     try:
-        return np.asarray(robot.close(q))
+        return np.asarray(robot.close(q, fixed=[moved.name]))
     except ClosureError:
         return None
 
 
 def _range(lower: float, upper: float, at: float) -> tuple[float, float]:
-    """From where to where a slider goes: the joint's limits, or half a turn (half a metre) to both sides."""
-    first = lower if np.isfinite(lower) else min(-np.pi, at)
-    last = upper if np.isfinite(upper) else max(np.pi, at)
+    """From where to where a slider goes: the joint's limits, or half a turn (some metres) to both sides."""
+    first = lower if np.isfinite(lower) else min(-HALF_TURN, at)
+    last = upper if np.isfinite(upper) else max(HALF_TURN, at)
     return (float(first), float(last)) if last > first else (float(first) - 1e-3, float(last) + 1e-3)
 
 

@@ -75,14 +75,17 @@ def _axes(tree: Tree, names: Iterable[str], length: float) -> Iterator[Group]:
         yield Group(cylinder(), link, along, middle, scale, np.tile(colors.rgb(color), (len(link), 1)))
 
 
-def side_by_side(scene: Scene, places: Places, samples: int) -> Places:
-    """Samples, the first axis of `places`, moved apart along the ground, in rows; one alone stays where it is."""
+def side_by_side(scene: Scene, places: Places) -> Array:
+    """Where samples, the first axis of `places`, are put to stand apart along the ground, in rows, (samples, 3).
+
+    One alone stays where it is.
+    """
+    samples = len(places.position)
     if samples < 2:
-        return places
+        return np.zeros((samples, 3))
     lower, upper = scene.extent(places)
     level = axis_frame(scene.up)[:, :2].T
     width = [APART * float(np.abs(axis) @ (upper - lower)) for axis in level]
     columns = int(np.ceil(np.sqrt(samples * width[1] / max(width[0], 1e-9)).clip(1, samples)))
     row, column = np.divmod(np.arange(samples), columns)
-    offset = column[:, None] * width[0] * level[0] + row[:, None] * width[1] * level[1]
-    return places.moved(offset.reshape(samples, *([1] * (places.position.ndim - 3)), 3))
+    return np.asarray(column[:, None] * width[0] * level[0] + row[:, None] * width[1] * level[1])

@@ -15,14 +15,13 @@ import numpy.typing as npt
 from rich import get_console
 
 from catena.drawing.arrows import Asked, arrows_of
-from catena.drawing.camera import OPENING, VIEW, Camera
-from catena.drawing.controls import Player, joint_sliders
+from catena.drawing.controls import JointSliders, Player
 from catena.drawing.marks import Marks
-from catena.drawing.pictures import NOTHING, batched, configurations, frames_of, samples_of, staged, times_of
-from catena.drawing.scene import Drawable, Places, Scene
+from catena.drawing.scene import Drawable
+from catena.drawing.served import Drawn
+from catena.drawing.stage import NOTHING, Staged, batched, configurations, frames_of, samples_of, times_of
 from catena.errors import CatenaError, ShapeError, writing
 from catena.later import optional
-from catena.model.axes import axis_frame
 
 if TYPE_CHECKING:
     from catena.simulation.run import Run
@@ -32,8 +31,6 @@ Array = npt.NDArray[Any]
 HOST = "127.0.0.1"
 """Pages are for this machine only."""
 PORT = 8080
-DEEPER = 1.7
-"""The power that colours are taken to: the page has more light than pictures have."""
 RATE = 30.0
 """Pictures a second."""
 
@@ -95,20 +92,23 @@ class Page:
         self.robot, self._run, self._marks = robot, run, marks
         self._q = configurations(robot, run.q[..., 0, :] if run is not None else q)
         if run is None:
-            scene, places = staged(robot, self._q[:, None], marks)
+            staged = Staged(robot, self._q[:, None], marks)
         else:
             some = run.t[:: max(len(run.t) // 200, 1)]  # enough to see how far it goes
             shown, seen = frames_of(run, marks, some)
-            scene, places = staged(robot, samples_of(robot, shown.q), seen)
+            staged = Staged(robot, samples_of(robot, shown.q), seen)
         self._server = serving(robot.name, port)
         self._lock = threading.Lock()
-        self._drawn = Drawn(self._server, scene, places)
-        self._offsets = places.position[:, 0, 0]
+        self._drawn = Drawn(self._server, staged)
+        self._drawn.fit_to_windows()
+        self._offsets = staged.offsets
         self._server.gui.configure_theme(show_logo=False, show_share_button=False, control_width="medium")
+        self._server.gui.main_panel.dock_right()  # beside the scene, not over it
         self._player: Player | None = None
+        self._sliders: JointSliders | None = None
         self.show(self._q)
         if run is None:
-            joint_sliders(self._server, robot, self._q, self.show)
+            self._sliders = JointSliders(self._server, robot, self._q, self.show)
         else:
             self._player = Player(self._server, run.t, self._show_at)
 
@@ -191,76 +191,6 @@ def _quietly() -> Iterator[None]:
         console.quiet = before
 
 
-class Drawn:
-    """A scene on a server of viser: one set of instances for each group."""
-
-    def __init__(self, server: Any, scene: Scene, places: Places) -> None:
-        self.server, self.scene = server, scene
-        self._floor(places)
-        samples = len(places.position)
-        self.handles = []
-        for number, group in enumerate(scene.groups):
-            count = len(group.link) * samples
-            self.handles.append(
-                server.scene.add_batched_meshes_simple(
-                    f"/links/{number}",
-                    group.surface.vertices,
-                    group.surface.faces.astype(np.uint32),
-                    batched_wxyzs=np.tile(np.array([1, 0, 0, 0], np.float32), (count, 1)),
-                    batched_positions=np.zeros((count, 3), np.float32),
-                    batched_scales=np.tile(group.scale, (samples, 1)).astype(np.float32),
-                    batched_colors=np.tile(np.round(255 * group.color**DEEPER), (samples, 1)).astype(np.uint8),
-                    side="front" if group.surface.closed else "double",
-                    lod="off",
-                )
-            )
-
-    def _floor(self, places: Places) -> None:
-        """A floor below all that is drawn, and a camera that sees all of it."""
-        up, server = self.scene.up, self.server
-        lower, upper = self.scene.extent(places)
-        server.scene.set_up_direction(tuple(map(float, up)))
-        camera = Camera.on(self.scene.balls(places), up, VIEW, 1.3)
-        server.initial_camera.position = tuple(map(float, camera.eye))
-        server.initial_camera.look_at = tuple(map(float, camera.target))
-        server.initial_camera.up = tuple(map(float, up))
-        server.initial_camera.fov = OPENING
-        size = float(np.linalg.norm(upper - lower))
-        floor = (lower + upper) / 2
-        floor = floor + up * (float(np.minimum(lower * up, upper * up).sum()) - float(floor @ up))
-        cell = 10.0 ** np.floor(np.log10(size))
-        server.scene.add_grid(
-            "/floor",
-            width=4 * size,
-            height=4 * size,
-            cell_size=cell / 2,
-            section_size=cell,
-            position=tuple(map(float, floor)),
-            wxyz=_quaternions(axis_frame(up)[None])[0],
-            shadow_opacity=0.25,
-        )
-
-    def move(self, places: Places) -> None:
-        """Put everything where it is: `places` (samples, ...). All in one message to the browser."""
-        with self.server.atomic():
-            for handle, (_, turn, shift, scale) in zip(self.handles, self.scene.placed(places), strict=True):
-                stretched = scale.reshape(-1, 3).astype(np.float32)
-                if not np.array_equal(stretched, handle.batched_scales):
-                    handle.batched_scales = stretched
-                good = np.nan_to_num(shift, nan=1e6, posinf=1e6, neginf=-1e6)  # diverged samples are out of sight
-                handle.batched_positions = good.reshape(-1, 3).astype(np.float32)
-                handle.batched_wxyzs = _quaternions(turn.reshape(-1, 3, 3))
-
-
-def _quaternions(rotation: Array) -> Array:
-    """Quaternions w, x, y, z of rotations, (k, 4); of what is not finite, no rotation."""
-    from scipy.spatial.transform import Rotation
-
-    good: Array = np.asarray(np.isfinite(rotation).all(axis=(1, 2)))
-    xyzw = Rotation.from_matrix(np.where(good[:, None, None], rotation, np.eye(3))).as_quat()
-    return np.asarray(xyzw[:, [3, 0, 1, 2]], np.float32)
-
-
 def write_page(
     robot: Any,
     path: str | os.PathLike[str],
@@ -277,13 +207,13 @@ def write_page(
     else:
         shown, marks = frames_of(run, marks, times_of(run, rate, speed))
         states = samples_of(robot, shown.q)
-    scene, places = staged(robot, states, marks)
+    staged = Staged(robot, states, marks)
     server = serving(robot.name, PORT)
     try:
         serializer = server.get_scene_serializer()
-        drawn = Drawn(server, scene, places)
+        drawn = Drawn(server, staged)
         for row in range(states.shape[1]):
-            drawn.move(places.at(row))
+            drawn.move(staged.at(row))
             if run is not None:
                 serializer.insert_sleep(1 / rate)
         text = serializer.as_html()

@@ -6,7 +6,6 @@ import os
 import shutil
 import subprocess
 from collections.abc import Iterator, Sequence
-from math import prod
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,10 +14,11 @@ import numpy.typing as npt
 
 from catena.drawing.arrows import Asked, arrows_of
 from catena.drawing.camera import VIEW, Camera
-from catena.drawing.marks import Marks, marked, side_by_side
+from catena.drawing.marks import Marks
 from catena.drawing.painter import Painter
-from catena.drawing.scene import Drawable, Places, Scene, scene_of
-from catena.errors import CatenaError, ModelWarning, ShapeError, UnsupportedError, warn, writing
+from catena.drawing.scene import Drawable
+from catena.drawing.stage import NOTHING, Staged, batched, configurations, frames_of, samples_of, times_of
+from catena.errors import CatenaError, ShapeError, UnsupportedError, writing
 from catena.later import optional
 
 if TYPE_CHECKING:
@@ -27,10 +27,7 @@ if TYPE_CHECKING:
 Array = npt.NDArray[Any]
 
 SIZE = (640, 480)
-NOTHING = Marks()
 STILL, FILMS = (".png", ".jpg", ".jpeg", ".webp"), (".gif", ".mp4", ".html")
-MOST_SAMPLES = 64
-"""Samples that are drawn side by side at most."""
 
 
 def render(
@@ -78,23 +75,6 @@ def render(
     return picture
 
 
-def batched(robot: Any, q: npt.ArrayLike | None) -> Array:
-    """Configurations as they are given, (..., nq); the neutral one for None."""
-    given = np.asarray(robot.neutral() if q is None else q, float)
-    if given.ndim < 1 or given.shape[-1] != robot.nq:
-        raise ShapeError(f"q must have shape (..., {robot.nq}), got {given.shape}")
-    return given
-
-
-def configurations(robot: Any, q: npt.ArrayLike | None) -> Array:
-    """Configurations as rows, (samples, nq); the neutral one for None."""
-    given = batched(robot, q)
-    rows = given.reshape(prod(given.shape[:-1]), robot.nq)
-    if not 1 <= len(rows) <= MOST_SAMPLES:
-        raise ShapeError(f"q: from 1 to {MOST_SAMPLES} samples can be drawn side by side, got {len(rows)}; choose some")
-    return rows
-
-
 class Stage:
     """A robot, or several samples of it, from one camera that sees it at all times.
 
@@ -115,28 +95,14 @@ class Stage:
         marks: Marks = NOTHING,
     ) -> None:
         width, height = _size(size)
-        self.scene, self.places = staged(robot, q, marks)
-        lower, upper = self.scene.extent(self.places)
-        camera = Camera.on(self.scene.balls(self.places), self.scene.up, view, width / height)
-        floor = float(np.minimum(lower * self.scene.up, upper * self.scene.up).sum())
-        self._painter = Painter(self.scene, len(q), camera, floor, (width, height))
+        self.staged, self.rows = Staged(robot, q, marks), q.shape[1]
+        scene = self.staged.scene
+        camera = Camera.on(scene.balls(self.staged.some), scene.up, view, width / height)
+        self._painter = Painter(scene, len(q), camera, self.staged.floor, (width, height))
 
     def frame(self, row: int) -> Array:
         """The picture of all samples at one row, (height, width, 3) of 8 bits."""
-        return self._painter.picture(self.places.at(row))
-
-
-def staged(robot: Drawable, q: Array, marks: Marks) -> tuple[Scene, Places]:
-    """The scene of a robot and where everything is at q, (samples, rows, nq), samples side by side."""
-    plain = scene_of(robot.tree)
-    if plain.notes:
-        more = f" (and {len(plain.notes) - 1} more like this)" if len(plain.notes) > 1 else ""
-        warn(plain.notes[0] + more, ModelWarning)
-    if marks:
-        lower, upper = plain.extent(plain.places(robot, q))
-        plain = marked(plain, robot.tree, marks, float(np.linalg.norm(upper - lower)))
-    places = plain.places(robot, q, None if marks.arrows is None else marks.arrows.force)
-    return plain, side_by_side(plain, places, len(q))
+        return self._painter.picture(self.staged.at(row))
 
 
 def _size(size: Any) -> tuple[int, int]:
@@ -181,28 +147,6 @@ def film(
     else:
         with writing(path):
             images.fromarray(next(pictures)).save(path)
-
-
-def times_of(run: Run, rate: float, speed: float) -> Array:
-    """The times of the pictures of a film, (rows,)."""
-    if not (0 < rate <= 120 and 0 < speed < np.inf):
-        raise ShapeError(f"render: expected a rate of up to 120 pictures a second and a speed, got {rate!r}, {speed!r}")
-    count = max(int((run.t[-1] - run.t[0]) / speed * rate), 1)
-    times = np.clip(run.t[0] + np.arange(count + 1) * (speed / rate), run.t[0], run.t[-1])
-    return np.unique(times)
-
-
-def frames_of(run: Run, marks: Marks, t: Array) -> tuple[Run, Marks]:
-    """A run and its arrows at other times."""
-    arrows = marks.arrows and marks.arrows.resampled(run.t, t)
-    return run.resampled(t), marks._replace(arrows=arrows)
-
-
-def samples_of(robot: Any, q: Array) -> Array:
-    """(samples, rows, nq); refused where they are too many to draw."""
-    rows = q.reshape(prod(q.shape[:-2]), *q.shape[-2:])
-    configurations(robot, rows[:, 0])
-    return rows
 
 
 def _gif(images: Any, pictures: Iterator[Array], path: Any, rate: float) -> None:

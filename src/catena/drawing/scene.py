@@ -18,7 +18,7 @@ from catena.drawing import colors
 from catena.drawing.arrows import Arrows
 from catena.drawing.mesh_files import read_mesh
 from catena.drawing.skeleton import skeleton
-from catena.drawing.surfaces import COARSE, ROUND, Surface, ball, box, cylinder
+from catena.drawing.surfaces import Surface, ball, box, cylinder, sides_for
 from catena.errors import LoadError
 from catena.model.merge import compose
 from catena.model.readers.meshes import MeshReference
@@ -26,9 +26,6 @@ from catena.model.shapes import BOX, CAPSULE, CYLINDER, Primitive
 from catena.model.tree import Tree
 
 Array = npt.NDArray[Any]
-
-MANY = 200
-"""Links from which on round things have few sides."""
 
 
 class Drawable(Protocol):
@@ -84,10 +81,6 @@ class Places:
     def moved(self, offset: Array) -> Places:
         """All of it somewhere else; `offset` (..., 3), m."""
         return Places(self.rotation, self.position + offset[..., None, :], self.size)
-
-    def at(self, row: int) -> Places:
-        """Of (samples, rows, ...) those of one row, (samples, ...)."""
-        return Places(self.rotation[:, row], self.position[:, row], self.size[:, row])
 
 
 @dataclass(frozen=True, eq=False)
@@ -156,17 +149,22 @@ class Scene:
         return lower, upper
 
 
-def scene_of(tree: Tree) -> Scene:
-    """The scene of a mechanism, made once for each."""
-    return tree.once("scene", lambda: _scene(tree))
+def scene_of(tree: Tree, size: float = 0.0) -> Scene:
+    """The scene of a mechanism; `size` is how large it is where it is drawn, in m, so that thin links can be seen."""
+    groups, drawn, notes = tree.once("shapes", lambda: _shapes(tree))
+    bare = skeleton(tree, drawn, colors.of_links(tree), size)
+    weight = float(np.linalg.norm(tree.gravity))
+    up = -tree.gravity / weight if weight > 0 else np.array([0.0, 0.0, 1.0])
+    return Scene((*groups, *(Group(*rows) for rows in bare)), up, notes)
 
 
-def _scene(tree: Tree) -> Scene:
+def _shapes(tree: Tree) -> tuple[tuple[Group, ...], Array, tuple[str, ...]]:
+    """The shapes of the model's file, for the base and each link whether it has any, and notes."""
     notes: list[str] = []
     shade = colors.of_links(tree)
-    drawn = [False] * (tree.n + 1)
+    drawn = np.zeros(tree.n + 1, bool)
     pieces: list[Piece] = []
-    sides = COARSE if tree.n > MANY else ROUND
+    sides = sides_for(sum(map(len, tree.meshes.values())))
     for name, link, place in _places(tree):
         for shape in _chosen(tree.meshes[name]):
             try:
@@ -176,10 +174,7 @@ def _scene(tree: Tree) -> Scene:
                 continue
             pieces += found
             drawn[link + 1] = True
-    bare = skeleton(tree, np.array(drawn), shade, sides)
-    weight = float(np.linalg.norm(tree.gravity))
-    up = -tree.gravity / weight if weight > 0 else np.array([0.0, 0.0, 1.0])
-    return Scene((*_grouped(pieces), *(Group(*rows) for rows in bare)), up, tuple(notes))
+    return tuple(_grouped(pieces)), drawn, tuple(notes)
 
 
 def _places(tree: Tree) -> Iterator[tuple[str, int, tuple[Array, Array]]]:

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from catena.drawing import colors
-from catena.drawing.surfaces import ROUND, Surface, ball, box, cylinder
+from catena.drawing.surfaces import Surface, ball, box, cylinder, sides_for
 from catena.model.axes import axis_frame, unit
 from catena.model.joints import BY_NAME
 from catena.model.tree import Tree
@@ -20,33 +20,56 @@ Rows = tuple[Surface, Array, Array, Array, Array, Array]  # surface, link, rotat
 THIN = 0.05
 """The radius of a bar beside its usual length."""
 SLENDER = 0.004
-"""The radius of a bar beside the length of a chain, at least: thinner ones could not be seen."""
+"""The radius of a bar beside the size of what is drawn, at least: thinner ones could not be seen."""
 DETAILS = 200
-"""Links up to which joints and inertias are drawn, too."""
+"""Links up to which joints and inertias are drawn, too; of more, those shorter than wide are drawn together."""
 TURNING = ("revolute", "continuous", "helical", "universal")
 
 
-def skeleton(tree: Tree, drawn: Array, shade: Array, sides: int = ROUND) -> Iterator[Rows]:
+def skeleton(tree: Tree, drawn: Array, shade: Array, size: float = 0.0) -> Iterator[Rows]:
     """Rows of groups for those links that are not drawn yet.
 
     Args:
         tree: the mechanism.
         drawn: for the base and each link whether it has shapes, (n + 1,).
         shade: colours of the base and the links, (n + 1, 3).
-        sides: of what is round.
+        size: how large what is drawn is, m: bars are never so thin that they could not be seen.
     """
     bare = ~drawn[1:]
     if not bare.any():
         return
     link, end = _bars(tree, drawn)
-    radius = max(THIN * _usual_length(tree, end), SLENDER * _reach(tree, bare, end))
+    length = np.linalg.norm(end, axis=1)
+    radius = max(THIN * _usual_length(tree, length), SLENDER * size)
+    if tree.n > DETAILS:
+        some = _seen(tree, link, length, radius)
+        bare &= ~np.isin(np.arange(tree.n), np.setdiff1d(link, link[some]))
+        link, end, length = link[some], end[some], length[some]
+    sides = sides_for(max(len(link), int(bare.sum())))
     if len(link):
-        length = np.linalg.norm(end, axis=1)
-        scale = np.stack([np.full(len(link), 2 * radius)] * 2 + [length], -1)
+        longer = np.where(length < radius, radius + 2 * length, length)
+        scale = np.stack([np.full(len(link), 2 * radius)] * 2 + [longer], -1)
         yield cylinder(sides), link, axis_frame(unit(end)), end / 2, scale, shade[link + 1]
     if tree.n <= DETAILS:
         yield from _joints(tree, bare, radius, sides)
     yield from _masses(tree, bare, radius, shade, sides)
+
+
+def _seen(tree: Tree, link: Array, length: Array, radius: float) -> Array:
+    """Which bars to draw, (k,): all that are longer than `radius`; of shorter ones in a row, one for each radius.
+
+    Such a one is drawn as long as the row: what differs is inside the bars.
+    """
+    step = np.linalg.norm(np.asarray(tree.placement_position), axis=1)
+    parent = np.asarray(tree.parent)
+    if np.array_equal(parent, np.arange(-1, tree.n - 1)):
+        along = np.cumsum(step)
+    else:
+        along = np.zeros(tree.n + 1)  # the last one is the base, -1
+        for i, before in enumerate(parent.tolist()):
+            along[i] = along[before] + step[i]
+    start = np.where(link >= 0, along[link], 0.0)
+    return np.asarray(np.floor((start + length) / radius) > np.floor(start / radius))
 
 
 def _bars(tree: Tree, drawn: Array) -> tuple[Array, Array]:
@@ -67,17 +90,11 @@ def _bars(tree: Tree, drawn: Array) -> tuple[Array, Array]:
     return link[wanted], reach[wanted]
 
 
-def _usual_length(tree: Tree, end: Array) -> float:
-    if len(end):
-        return float(np.median(np.linalg.norm(end, axis=1)))
+def _usual_length(tree: Tree, length: Array) -> float:
+    if len(length):
+        return float(np.median(length))
     sizes = _box_of_inertia(tree)[1]
     return float(sizes.max()) if sizes.size and sizes.max() > 0 else 1.0
-
-
-def _reach(tree: Tree, bare: Array, end: Array) -> float:
-    """About how long the chains of a mechanism are, from base to tip."""
-    tips = np.setdiff1d(np.flatnonzero(bare), tree.parent)
-    return float(np.linalg.norm(end, axis=1).sum()) / max(len(tips), 1)
 
 
 def _joints(tree: Tree, bare: Array, radius: float, sides: int) -> Iterator[Rows]:

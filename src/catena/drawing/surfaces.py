@@ -11,8 +11,10 @@ import numpy.typing as npt
 
 Array = npt.NDArray[Any]
 
-ROUND, COARSE = 24, 8
-"""Sides of what is round, for pictures of a few links and of very many."""
+ROUND = 24
+"""Sides of what is round."""
+COARSER = ((200, 8), (1000, 3))
+"""From how many round things on they have fewer sides."""
 CELLS = 10**6
 """Cells along a surface in which vertices count as one."""
 
@@ -52,6 +54,11 @@ class Surface:
         x, y, z = ((self.vertices - lower) / step + 0.5).astype(np.int64).T
         _, first, number = np.unique((x * (CELLS + 1) + y) * (CELLS + 1) + z, return_index=True, return_inverse=True)
         return self.vertices[first], number.reshape(-1).astype(np.int32)[self.faces]
+
+
+def sides_for(count: int) -> int:
+    """How many sides each of so many round things has."""
+    return next((sides for most, sides in reversed(COARSER) if count > most), ROUND)
 
 
 def surface(vertices: npt.ArrayLike, faces: npt.ArrayLike, closed: bool = False) -> Surface:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from catena.drawing.scene import Places, Scene
+from catena.drawing.scene import Group, Places, Scene
 
 Array = npt.NDArray[Any]
 
@@ -21,6 +21,12 @@ class Placed:
     matrices: Array
 
 
+def corners(group: Group, turn: Array, shift: Array, scale: Array) -> Array:
+    """The corners of a group's instances in the world, (instances, corners, 3), at places of a scene, (..., k)."""
+    stretch = np.swapaxes(turn * scale[..., None, :], -1, -2).reshape(-1, 3, 3).astype(np.float32)
+    return np.asarray(group.surface.welded[0] @ stretch + shift.reshape(-1, 1, 3).astype(np.float32))
+
+
 class Triangles:
     """The triangles of a number of samples of a scene, group by group, in it sample by sample, instance by instance.
 
@@ -31,18 +37,18 @@ class Triangles:
         self.scene, self.samples = scene, samples
         faces, back, normals = [np.zeros((3, 0), np.intp)], [np.zeros(0, bool)], [np.zeros((3, 0, 3), np.float32)]
         colors, counts, starts = [np.zeros((0, 3), np.float32)], [np.zeros(0, int)], [np.zeros(0, int)]
-        corners = known = 0
+        total = known = 0
         for group in scene.groups:
             surface, copies = group.surface, samples * len(group.link)
             points, numbered = surface.welded
-            first = corners + len(points) * np.arange(copies)
+            first = total + len(points) * np.arange(copies)
             faces.append((numbered + first[:, None, None]).transpose(2, 0, 1).reshape(3, -1))
             back.append(np.full(copies * len(numbered), not surface.closed))
             normals.append(surface.normals[surface.faces.T])
             colors.append(np.tile(group.color.astype(np.float32), (samples, 1)))
             counts.append(np.full(copies, len(numbered)))
             starts.append(np.full(copies, known))
-            corners, known = corners + copies * len(points), known + len(numbered)
+            total, known = total + copies * len(points), known + len(numbered)
         self.faces, self.back, self._colors = np.concatenate(faces, 1), np.concatenate(back), np.concatenate(colors)
         self._normals, count = np.concatenate(normals, 1), np.concatenate(counts)
         self._ends = np.cumsum(count)
@@ -52,9 +58,7 @@ class Triangles:
         """Where they are; `places` has the samples in front, (samples, 1 + links, 3)."""
         points, matrices = [np.zeros((0, 3), np.float32)], [np.zeros((0, 3, 3), np.float32)]
         for group, turn, shift, scale in self.scene.placed(places):
-            stretch = np.swapaxes(turn * scale[..., None, :], -1, -2).reshape(-1, 3, 3).astype(np.float32)
-            at = group.surface.welded[0] @ stretch + shift.reshape(-1, 1, 3).astype(np.float32)
-            points.append(at.reshape(-1, 3))
+            points.append(corners(group, turn, shift, scale).reshape(-1, 3))
             over = np.where(scale == 0, 1.0, scale)
             matrices.append((turn / over[..., None, :]).reshape(-1, 3, 3).astype(np.float32))
         return Placed(np.concatenate(points), np.concatenate(matrices))
