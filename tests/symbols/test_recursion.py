@@ -164,6 +164,35 @@ def test_any_question_of_any_joint(name: str, what: str) -> None:
     assert max((len(f"{name} = {x}") for name, x in found.definitions.items()), default=0) < 300
 
 
+METHODS: dict[str, dict[str, Any]] = {
+    "placements": {},
+    "link_velocities": {"frame": "world"},
+    "momentum": {"about": "base"},
+    "coriolis_times": {},
+    "jacobian_transpose_times": {"link": "link5", "frame": "mixed"},
+    "operational_dynamics": {"link": "link5"},
+    "forward_dynamics_vjp": {},
+    "reactions": {},
+    "difference": {},
+    "regressor": {},
+}
+
+
+@pytest.mark.parametrize("what", METHODS)
+def test_methods_by_their_names_with_their_options(what: str) -> None:
+    """What the method gives for the same arrays, in its own order; x and others go by their own names."""
+    robot, rng, options = puma(), np.random.default_rng(2), METHODS[what]
+    found = symbolic(robot, what, **options)
+    arrays = {group: rng.standard_normal(len(symbols)) for group, symbols in found.coordinates.items()}
+    value = run(found.code("python"), what, *arrays.values())
+    given = {{"qdot": "v", "qddot": "a"}.get(group, group): x for group, x in arrays.items()}
+    expected = getattr(robot, what)(**given, **options)
+    for x, y in zip(*[[z] if len(found.matrices) == 1 else z for z in (value, expected)], strict=True):
+        assert relative(np.reshape(x, np.shape(y)), np.asarray(y)) < 1e-12
+    letters = {str(symbol) for symbols in found.coordinates.values() for symbol in symbols}
+    assert not letters & set(found.parameters)
+
+
 @pytest.mark.skipif(shutil.which("gcc") is None, reason="needs gcc")
 @pytest.mark.parametrize("what", ["forward_dynamics", "udu"])
 def test_casadi_loads_c(what: str, tmp_path: Path) -> None:

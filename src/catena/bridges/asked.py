@@ -11,7 +11,7 @@ from catena.arguments.arrays import Port, Signature
 from catena.bridges.maps import Map
 from catena.bridges.samples import common
 from catena.errors import UnknownNameError, UnsupportedError
-from catena.functions.question import Declared
+from catena.functions.question import question_named
 from catena.functions.store import check_kernel_shape
 from catena.kernels.call.words import Role
 from catena.later import optional, reading_files
@@ -39,7 +39,7 @@ class Asked:
 
     def __init__(self, robot: Robot, question: str, options: Mapping[str, Any]) -> None:
         self.robot, self.question = robot, question
-        self._declared = _declared(robot, question)
+        self._declared = question_named(robot, question)
         declared = self._declared
         roles = dict(zip(declared.names, declared.roles, strict=True))
         self._defaults = dict(zip(declared.names, declared.defaults, strict=True))
@@ -133,15 +133,3 @@ class Asked:
             why = {"dtype": "arrays are computed with in their own dtype", "out": "results are new arrays"}[name]
             raise UnsupportedError(f"{self.question} has no option {name!r} here: {why}")
         raise UnknownNameError.among(f"option of {self.question}", name, self._options)
-
-
-def _declared(robot: Robot, question: str) -> Declared:
-    """The question of that name, as it was declared."""
-    member = getattr(type(robot), question, None) if isinstance(question, str) else None
-    found = getattr(member, "question", None) or getattr(getattr(member, "__wrapped__", None), "question", None)
-    if isinstance(found, Declared):
-        return found
-    if member is not None:
-        raise UnsupportedError(f"{question} is no question that machine code answers: expected one such as 'bias'")
-    known = [n for n in dir(type(robot)) if not n.startswith("_")]
-    raise UnknownNameError.among("question", question, known)

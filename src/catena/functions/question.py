@@ -25,7 +25,7 @@ from catena.arguments.arrays import Port, Signature
 from catena.arguments.chunks import Call, any_chunked, over_chunks
 from catena.arguments.dtypes import checked_dtype
 from catena.arguments.wrenches import frames_of, wrenches
-from catena.errors import ShapeError, UnsupportedError
+from catena.errors import ShapeError, UnknownNameError, UnsupportedError
 from catena.functions.function import Function
 from catena.functions.store import Compiled
 from catena.functions.watch import Watch
@@ -353,6 +353,17 @@ def _binder(method: Callable[..., Any], parameters: Sequence[inspect.Parameter])
     }
     bound.__name__, bound.__qualname__ = method.__name__, method.__qualname__
     return cast("Callable[..., tuple[Any, ...]]", bound)
+
+
+def question_named(robot: Any, name: Any) -> Declared:
+    """The question of a robot with that name, as it was declared; an error names what is asked for if there is none."""
+    member = getattr(type(robot), name, None) if isinstance(name, str) else None
+    found = getattr(member, "question", None) or getattr(getattr(member, "__wrapped__", None), "question", None)
+    if isinstance(found, Declared):
+        return found
+    if member is not None:
+        raise UnsupportedError(f"{name} is no question that machine code answers: expected one such as 'bias'")
+    raise UnknownNameError.among("question", name, [n for n in dir(type(robot)) if not n.startswith("_")])
 
 
 _declared: list[tuple[type, str, Declared]] = []

@@ -15,8 +15,6 @@ if TYPE_CHECKING:
 _WIDE = 120
 """Rows of matrices that are longer than this are broken."""
 
-_GROUPS = ("q", "qdot", "qddot", "tau")
-
 
 def code(result: Symbolic, language: str, parameters: str, interface: str | None = None) -> str:
     """The source of a function that computes the matrices of a result; see :meth:`Symbolic.code`."""
@@ -34,7 +32,7 @@ def code(result: Symbolic, language: str, parameters: str, interface: str | None
 def groups_of(result: Symbolic) -> list[str]:
     """The groups of coordinates that a result depends on, with q first in any case."""
     free = _symbols(result)
-    return [group for group in _GROUPS if group == "q" or free & set(result.coordinates[group])]
+    return [group for group, symbols in result.coordinates.items() if group == "q" or free & set(symbols)]
 
 
 def python(result: Symbolic, named: bool) -> str:

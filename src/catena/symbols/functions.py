@@ -5,16 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from catena.algorithms import denoc, energy, newton_euler, udu
+from catena.algorithms import denoc, newton_euler, udu
 from catena.algorithms.composite_body import mass_matrix
-from catena.algorithms.coriolis import CORIOLIS_MATRIX
-from catena.algorithms.inverse_matrix import INVERSE_MASS_MATRIX
-from catena.arguments.links import link_name
 from catena.arguments.scalars import a_robot
-from catena.errors import UnknownNameError, UnsupportedError
-from catena.functions.frames import function_of
-from catena.functions.function import Function
-from catena.functions.linkwise import run_on
+from catena.errors import UnsupportedError
 from catena.later import optional
 from catena.model.joints import JOINT_TYPES
 from catena.model.lowering.lowered import lower
@@ -23,6 +17,7 @@ from catena.model.singular import check_invertible
 from catena.model.tree import Tree
 from catena.scalars import Scalar
 from catena.spatial import ArticulatedInertia, Mat3, RigidInertia
+from catena.symbols.any_question import AnyQuestion
 from catena.symbols.mechanism import Letters, SymbolicLinks
 from catena.symbols.readable import expression
 from catena.symbols.recursion import recorded
@@ -106,63 +101,56 @@ CLOSED = 3
 
 _DIVIDING = ("udu", FORWARD_DYNAMICS, "articulated_bodies")
 
-FUNCTIONS: Mapping[str, Function] = {
-    "gravity_torque": energy.GRAVITY_TORQUE,
-    "coriolis_matrix": CORIOLIS_MATRIX,
-    "kinetic_energy": energy.KINETIC_ENERGY,
-    "potential_energy": energy.POTENTIAL_ENERGY,
-    "center_of_mass": energy.CENTER_OF_MASS,
-    "momentum": energy.CENTROIDAL_MOMENTUM,
-    "inverse_mass_matrix": INVERSE_MASS_MATRIX,
-}
-"""Further questions, by the name of the robot's method; recursions all of them."""
-
-OF_LINKS = ("placement", "jacobian", "jacobian_dot_times", "operational_inertia", "operational_mobility")
-"""Questions about a link."""
-
 
 def symbolic(
-    robot: Robot, what: str = "mass_matrix", *, link: Any = None, form: Literal["closed", "recursion"] | None = None
+    robot: Robot,
+    what: str = "mass_matrix",
+    *,
+    link: Any = None,
+    form: Literal["closed", "recursion"] | None = None,
+    **options: Any,
 ) -> Symbolic:
     """Derive the equations of motion of a robot in symbols, as SymPy expressions.
 
         catena.symbolic(arm, "mass_matrix").matrix
         print(catena.symbolic(puma, "forward_dynamics").code("c"))
+        catena.symbolic(puma, "jacobian", link="tool", frame="world")
 
     `what` is one of "mass_matrix"; "udu", its factors U and D with the pivots of D named mhat_i; "gravity", "coriolis"
     and "bias" torques; "inverse_dynamics"; "forward_dynamics"; "composite_bodies" and "articulated_bodies", the papers'
-    M̃_i and M̂_i about the origins of the joints' frames; or the name of a method of the robot: "kinetic_energy",
-    "potential_energy", "center_of_mass", "momentum" (about the centre of mass), "gravity_torque", "coriolis_matrix",
-    "inverse_mass_matrix", and of a `link`, "placement", "jacobian", "jacobian_dot_times", "operational_inertia",
-    "operational_mobility", in the link's own frame.
+    M̃_i and M̂_i about the origins of the joints' frames. Or it is any other question of the robot, by the name of its
+    method: "kinetic_energy", "coriolis_matrix", "inverse_mass_matrix", "link_velocities", "regressor",
+    "forward_dynamics_derivatives" and so on, with the method's own `options` and, where it is about links, `link`. Only
+    those that NumPy puts together from several answers are refused.
 
     Symbols are masses m_i, centres of mass c_i, inertias I_i, lengths l_i and coordinates q_i: every nonzero number of
     the robot becomes a letter, listed in `parameters` of the result with its value and meaning; zeros and right angles
-    stay what they are, so a planar arm stays planar.
+    stay what they are, so a planar arm stays planar. Speeds are qdot_i, accelerations qddot_i, torques tau_i; other
+    arrays of a question go by their own names, x_1, x_2 and so on. Results with more than two dimensions are written
+    row below row.
 
     `form` is "closed" for equations that are written out, which grow exponentially with the number of links; or
     "recursion" for the algorithm itself as an ordered list of short definitions (`definitions` of the result), with the
     papers' letters for what it keeps; its length grows as the algorithm's cost does. Without it, small mechanisms are
     written out. Returns a `Symbolic`. Needs SymPy, the extra `catena-dynamics[symbolic]`.
     """
-    known = [*WHAT, FORWARD_DYNAMICS, *FUNCTIONS, *OF_LINKS]
-    if not isinstance(what, str) or what not in known:
-        raise UnknownNameError.among("symbolic expression", what, known)
+    a_robot("symbolic", robot)
+    closed = isinstance(what, str) and (what in WHAT or what == FORWARD_DYNAMICS)
+    asked = None if closed else AnyQuestion(robot, what, link, options, known=(*WHAT, FORWARD_DYNAMICS))
     if not (form is None or (isinstance(form, str) and form in ("closed", "recursion"))):
         raise UnsupportedError(f"form: expected 'closed', 'recursion' or None, found {form!r}")
-    if (link is not None) != (what in OF_LINKS):
-        wanted = "a link" if what in OF_LINKS else "no link"
-        raise UnsupportedError(f"symbolic {what!r}: expected {wanted}, found link={link!r}")
-    refuse_followers(a_robot("symbolic", robot).tree, "symbolic")
-    if what in (*_DIVIDING, "inverse_mass_matrix"):
+    if closed and (link is not None or options):
+        given = f"link={link!r}" if link is not None else f"{next(iter(options))}="
+        raise UnsupportedError(f"symbolic {what!r}: expected no link and no options, found {given}")
+    refuse_followers(robot.tree, "symbolic")
+    if what in _DIVIDING or (asked is not None and asked.inverts):
         check_invertible(robot.tree)
     _require_sympy()
-    closed = what in WHAT or what == FORWARD_DYNAMICS
     if form == "closed" and not closed:
         raise UnsupportedError(f"symbolic {what!r} is a recursion: leave form out, and ask the result for `expanded`")
     if form is None:
         form = "closed" if closed and _is_small(robot.tree, what) else "recursion"
-    return _closed(robot.tree, what) if form == "closed" else _recursion(robot, what, link)
+    return _closed(robot.tree, what) if form == "closed" else _recursion(robot.tree, what, asked)
 
 
 def _is_small(tree: Tree, what: str) -> bool:
@@ -170,43 +158,35 @@ def _is_small(tree: Tree, what: str) -> bool:
     return tree.nv < CLOSED and single if what in _DIVIDING else tree.nv <= CLOSED
 
 
-def _recursion(robot: Robot, what: str, link: Any) -> Symbolic:
+def _recursion(tree: Tree, what: str, asked: AnyQuestion | None) -> Symbolic:
     """The answer as a list of short definitions."""
     import sympy
 
-    tree = robot.tree
-    letters, names, lowered = Letters(tree), _coordinate_names(tree), lower(tree, regroup=False, choose=False)
-    if what == FORWARD_DYNAMICS:
-        question: Question = _accelerations
-    elif what in WHAT:
-        question = WHAT[what]
+    letters = Letters(tree)
+    cut = asked is not None and asked.function.cut
+    lowered = lower(tree, regroup=False, choose=False, cut=cut)
+    names = _coordinate_names(tree) if asked is None else asked.names
+    if asked is not None:
+        matrices, definitions = recorded(asked.rows, letters, lowered, names)
     else:
-        own = FUNCTIONS[what] if what in FUNCTIONS else function_of(robot, what, link_name(tree, link))
-        question = _by_function(own)
-    matrices, definitions = recorded(question, letters, lowered, names, what == "coriolis")
+        question = _on_fields(_accelerations if what == FORWARD_DYNAMICS else WHAT[what])
+        matrices, definitions = recorded(question, letters, lowered, names, what == "coriolis")
     coordinates = {group: tuple(sympy.Symbol(name) for name in members) for group, members in names.items()}
     return Symbolic(what, matrices, definitions, letters.names.parameters, coordinates)
 
 
+def _on_fields(question: Question) -> Callable[[Any, Mapping[str, list[Scalar]]], dict[str, Rows]]:
+    """A question of coordinates' fields as one of lists of scalars."""
+
+    def asked(links: Any, inputs: Mapping[str, list[Scalar]]) -> dict[str, Rows]:
+        fields = {name: links.coordinates(given, "q" if name == "q" else "v") for name, given in inputs.items()}
+        return question(links, fields)
+
+    return asked
+
+
 def _accelerations(links: Any, x: Coordinates) -> dict[str, Rows]:
     return {"qddot": _column(links, udu.forward_dynamics(links, x["q"], x["qdot"], x["tau"]))}
-
-
-def _by_function(function: Function) -> Question:
-    """A question that a function answers: q and v are its only inputs."""
-
-    def question(links: Any, x: Coordinates) -> dict[str, Rows]:
-        given = {"q": x["q"], "v": x["qdot"]}
-        values = {name: [y for k in links for y in given[name][k]] for name in function.inputs}
-        found = run_on(function, links, values)
-        return {name: _rows(numbers, shape) for name, (numbers, shape) in found.items()}
-
-    return question
-
-
-def _rows(numbers: list[Scalar], shape: tuple[int, ...]) -> Rows:
-    width = shape[-1] if len(shape) > 1 else 1
-    return [list(numbers[i : i + width]) for i in range(0, len(numbers), width or 1)]
 
 
 class Lettered(NamedTuple):

@@ -117,20 +117,17 @@ class NamingLinks(SymbolicLinks):
 
 
 def recorded(
-    question: Any, letters: Letters, lowered: Lowered, names: dict[str, list[str]], weightless: bool
+    question: Any, letters: Letters, lowered: Lowered, names: dict[str, list[str]], weightless: bool = False
 ) -> tuple[dict[str, Any], dict[Any, Any]]:
     """The matrices that a question gives, of SymPy expressions, and the definitions of the symbols in them, in order.
 
-    `question` takes the links and the coordinates' fields by name, as in :mod:`catena.symbols.functions`; `names` are
-    those of the coordinates.
+    `question` takes the links and the inputs, a list of scalars for each group of `names`, and gives rows of scalars by
+    name.
     """
     ring = Traced()
     links = NamingLinks(letters, ring, lowered, weightless=weightless)
-    fields = {
-        group: links.coordinates([ring.variable(name) for name in members], "q" if group == "q" else "v")
-        for group, members in names.items()
-    }
-    return _written(links.kept, question(links, fields))
+    inputs = {group: [ring.variable(name) for name in members] for group, members in names.items()}
+    return _written(links.kept, question(links, inputs))
 
 
 def _written(kept: dict[str, Expr], results: dict[str, Any]) -> tuple[dict[str, Any], dict[Any, Any]]:
