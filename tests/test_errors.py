@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 import warnings
+from typing import Any
 
 import numpy as np
 import pytest
@@ -63,3 +64,24 @@ def test_model_warnings_can_be_silenced_and_refused() -> None:
         warnings.simplefilter("error", catena.CatenaWarning)
         with pytest.raises(catena.ModelWarning, match="without a <limit>"):
             catena.load(odd)
+
+
+class _Unprintable:
+    def __repr__(self) -> str:
+        raise RuntimeError
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        ("a word", "'a word'"),
+        (np.array(2.0), f"{np.float64(2.0)!r}"),
+        (np.array([0.0, 1.0]), "array([0., 1.])"),
+        (np.zeros((3, 100)), "an array of dtype float64 and shape (3, 100)"),
+        ([0.0] * 100, "a list"),
+        pytest.param(10**5000, "a int", id="a long number"),
+        (_Unprintable(), "a _Unprintable"),
+    ],
+)
+def test_messages_show_values_that_are_short(value: Any, text: str) -> None:
+    assert errors.shown(value) == text

@@ -10,7 +10,7 @@ from typing import Any, Literal, ParamSpec
 import numpy as np
 import numpy.typing as npt
 
-from catena.errors import ModelError, UnknownNameError
+from catena.errors import ModelError, UnknownNameError, shown
 from catena.model import cable as cables
 from catena.model import chains, dh, polymers
 from catena.model import random_tree as random_trees
@@ -160,7 +160,7 @@ def _mimic(given: Any) -> Mimic:
     """The rule of a joint that follows another: a name, or a name with a multiplier and perhaps an offset."""
     parts = (given,) if isinstance(given, str) else tuple(given) if isinstance(given, Sequence) else ()
     if not 1 <= len(parts) <= 3 or not isinstance(parts[0], str):
-        raise ModelError(f"mimic: expected the name of a joint, or ('name', multiplier, offset), found {given!r}")
+        raise ModelError(f"mimic: expected the name of a joint, or ('name', multiplier, offset), found {shown(given)}")
     return Mimic(parts[0], *[number("mimic", x) for x in parts[1:]])
 
 

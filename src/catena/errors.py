@@ -13,6 +13,8 @@ from contextlib import contextmanager
 from types import FrameType
 from typing import Any
 
+import numpy as np
+
 
 class CatenaError(Exception):
     """Anything Catena refuses; catch this to catch all of it."""
@@ -106,6 +108,18 @@ class DivergenceWarning(CatenaWarning):
 
 class StepWarning(CatenaWarning):
     """Steps of a rollout that are too long for its stiffest spring or damper; the message says how long they may be."""
+
+
+def shown(value: Any) -> str:
+    """A value as messages show it: itself where that is short, otherwise what it is."""
+    try:
+        text = repr(value[()] if isinstance(value, np.ndarray) and not value.ndim else value)
+    except Exception:  # somebody's object need not be printable
+        text = ""
+    if 0 < len(text) < 60 and "\n" not in text:
+        return text
+    is_array = isinstance(value, np.ndarray)
+    return f"an array of dtype {value.dtype} and shape {value.shape}" if is_array else f"a {type(value).__name__}"
 
 
 def check_place(path: Any) -> None:

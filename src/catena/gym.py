@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from catena.arguments.scalars import whole
 from catena.bridges.asked import needed
-from catena.errors import DivergenceWarning, ShapeError, warn
+from catena.errors import DivergenceWarning, ShapeError, shown, warn
 from catena.simulation.task import Play, Task
 
 gymnasium: Any = needed("gymnasium", "Gymnasium", extra="gym")
@@ -219,4 +219,4 @@ def _mode(given: Any) -> Any:
     for name, mode in known.items():
         if word.lower().replace("_", "") == name.replace("_", ""):
             return mode
-    raise ShapeError(f"VectorEnv: autoreset_mode must be {' or '.join(map(repr, known))}, got {given!r}")
+    raise ShapeError(f"VectorEnv: autoreset_mode must be {' or '.join(map(repr, known))}, got {shown(given)}")

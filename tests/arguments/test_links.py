@@ -55,7 +55,7 @@ WRONG: dict[str, tuple[Callable[[catena.Robot], Any], str]] = {
     "negative": (lambda r: -1, r"no link number -1; .* the last is robot.links\[-1\]"),
     "a joint": (lambda r: r.joints[6], "is a joint where a link was expected; the link it carries is 'flange'"),
     "of another robot": (lambda r: catena.rod_chain(2).links[0], "belongs to another robot than 'seven_dof_arm'"),
-    "an array": (lambda r: np.zeros(7), "by its name, its number or as one of robot.links, not as a ndarray"),
+    "an array": (lambda r: np.zeros(7), "by its name, its number or as one of robot.links, not as array"),
     "a truth": (lambda r: True, "not as True"),
     "nothing": (lambda r: None, "not as None"),
 }

@@ -22,7 +22,7 @@ def _endless() -> np.ndarray:
 @pytest.mark.parametrize(
     ("ask", "message"),
     [
-        (lambda: ROBOT.rollout(*STATE, integrator=np.zeros(2)), "no integrator a ndarray"),
+        (lambda: ROBOT.rollout(*STATE, integrator=np.zeros(2)), r"no integrator array\(\[0., 0.\]\); expected"),
         (lambda: ROBOT.step(np.zeros((0, 2)), [0, 0], [0, 0], _endless()), "dt .* broadcast"),
         (lambda: catena.identify(ROBOT, *np.ones((4, 9, 2)), joints=2.5), "a list of words for joints.*a float"),
         (lambda: ROBOT.rollout(*STATE, out=(None, None)), "out must be a tuple of two arrays"),

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from catena.errors import ShapeError, UnsupportedError
+from catena.errors import ShapeError, UnsupportedError, shown
 
 Shape = tuple[int, ...]
 
@@ -98,12 +98,12 @@ def as_array(value: Any, port: Port, function: str, most_leading: int = MOST_LEA
         except ValueError as error:  # lists within lists that do not make an array
             uneven = ", whose rows differ in size" if isinstance(value, list | tuple) else ""
             raise ShapeError(
-                f"{function}: {port.name} must have shape {_expected(port)}, got {_shown(value)}{uneven}"
+                f"{function}: {port.name} must have shape {_expected(port)}, got {shown(value)}{uneven}"
             ) from error
         except Exception as error:  # whatever the conversion of somebody's object raises
-            raise ShapeError(f"{function}: {port.name} must hold real numbers, got {_shown(value)}") from error
+            raise ShapeError(f"{function}: {port.name} must hold real numbers, got {shown(value)}") from error
     if array.dtype.kind not in "fiub":
-        raise ShapeError(f"{function}: {port.name} must hold real numbers, got {_shown(value)}")
+        raise ShapeError(f"{function}: {port.name} must hold real numbers, got {shown(value)}")
     leading = array.ndim - port.rank
     if leading < 0 or array.shape[leading:] != port.shape:
         raise wrong_shape(function, port, array.shape)
@@ -115,7 +115,7 @@ def as_array(value: Any, port: Port, function: str, most_leading: int = MOST_LEA
     if port.positive:
         once = array[tuple(slice(1 if step == 0 else None) for step in array.strides)]  # of what is broadcast
         if not ((once > 0) & np.isfinite(once)).all():
-            raise ShapeError(f"{function}: {port.name} must be finite and above zero, got {_shown_worst(once)}")
+            raise ShapeError(f"{function}: {port.name} must be finite and above zero, got {_worst(once)}")
     return array  # type: ignore[no-any-return]
 
 
@@ -137,9 +137,9 @@ def as_floats(value: Any, what: str) -> np.ndarray:
     try:
         array = np.asarray(value)
     except Exception as error:  # whatever the conversion of somebody's object raises
-        raise ShapeError(f"{what} must hold real numbers, got {_shown(value)}") from error
+        raise ShapeError(f"{what} must hold real numbers, got {shown(value)}") from error
     if array.dtype.kind not in "fiub":
-        raise ShapeError(f"{what} must hold real numbers, got {_shown(value)}")
+        raise ShapeError(f"{what} must hold real numbers, got {shown(value)}")
     return array.astype(np.float64, copy=False)
 
 
@@ -169,18 +169,7 @@ def check_out(given: Any, port: Port, batch: Shape, dtype: np.dtype[Any], what: 
     return value
 
 
-def _shown(value: Any) -> str:
-    """A wrong argument as a message can show it."""
-    if isinstance(value, np.ndarray) and value.ndim:
-        return f"an array of dtype {value.dtype}"
-    try:
-        text = repr(value[()] if isinstance(value, np.ndarray) else value)
-    except Exception:  # nor need it be printable
-        text = ""
-    return text if 0 < len(text) < 60 else f"a {type(value).__name__}"
-
-
-def _shown_worst(array: np.ndarray) -> str:
+def _worst(array: np.ndarray) -> str:
     """The first number of an array that is not finite and above zero."""
     worst = array[~((array > 0) & np.isfinite(array))][0]
     return f"{worst:g}" + (f" in an array of shape {array.shape}" if array.ndim else "")

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from catena.errors import UnsupportedError
+from catena.errors import UnsupportedError, shown
 
 
 def checked_dtype(question: str, dtype: Any) -> np.dtype[Any]:
@@ -14,8 +14,7 @@ def checked_dtype(question: str, dtype: Any) -> np.dtype[Any]:
     try:
         found: np.dtype[Any] = np.dtype(dtype)
     except Exception:  # NumPy asks objects of any class for their dtype
-        shown = repr(dtype) if isinstance(dtype, str | int | float | None) else f"a {type(dtype).__name__}"
-        raise UnsupportedError(f"{question}: dtype must be float64 or float32, got {shown}") from None
+        raise UnsupportedError(f"{question}: dtype must be float64 or float32, got {shown(dtype)}") from None
     if found not in (np.float64, np.float32):
         raise UnsupportedError(f"{question}: dtype must be float64 or float32, got {found.name}")
     return found

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from catena.errors import UnknownNameError
+from catena.errors import UnknownNameError, shown
 from catena.model.tree import Tree
 from catena.model.views import JointView, LinkView
 
@@ -33,7 +33,7 @@ def link_names(tree: Tree, links: LinkLike | Iterable[LinkLike]) -> tuple[str, .
         try:
             several = tuple(links)
         except Exception:  # whatever somebody's own collection raises
-            raise UnknownNameError(f"several links are given as a list, not as {_shown(links)}") from None
+            raise UnknownNameError(f"several links are given as a list, not as {shown(links)}") from None
         return tuple(link_name(tree, link) for link in several)
     return (link_name(tree, links),)
 
@@ -68,13 +68,5 @@ def _name(tree: Tree, given: object, what: str, view: type[LinkView | JointView]
             )
         return names[int(given)]
     raise UnknownNameError(
-        f"a {what} is given by its name, its number or as one of robot.{what}s, not as {_shown(given)}"
+        f"a {what} is given by its name, its number or as one of robot.{what}s, not as {shown(given)}"
     )
-
-
-def _shown(given: object) -> str:
-    try:
-        text = repr(given)
-    except Exception:
-        text = " " * 40
-    return text if len(text) < 40 and not isinstance(given, np.ndarray) else f"a {type(given).__name__}"

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from catena.errors import ShapeError, UnsupportedError
+from catena.errors import ShapeError, UnsupportedError, shown
 from catena.later import reading_files
 from catena.model.tree import Tree
 
@@ -57,10 +57,3 @@ def having(what: str, kind: str, value: Any, *names: str) -> Any:
     if not all(hasattr(value, name) for name in names):
         raise UnsupportedError(f"{what}: expected {kind} first, got a {type(value).__name__}")
     return value
-
-
-def shown(value: Any) -> str:
-    """A value as messages show it."""
-    if isinstance(value, int | float | None) and type(value).__module__ == "builtins":
-        return f"{value!r}" if not isinstance(value, int) or abs(value) < 10**30 else "an integer of many digits"
-    return f"a {type(value).__name__}"

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from catena.algorithms.kinematics import FRAMES
-from catena.errors import UnsupportedError
+from catena.errors import UnsupportedError, shown
 
 FRAME_HINTS = {
     "LOCAL": "what Pinocchio calls LOCAL is 'link'",
@@ -34,9 +34,9 @@ def one_of(what: str, value: Any, allowed: Iterable[str], hints: dict[str, str] 
         value = word = str.__str__(value)  # of class str: others may compare and hash as they like
         if word in words:
             return word
-    shown = repr(value) if isinstance(value, str | int | float | None) else f"a {type(value).__name__}"
-    also = f"; {_hint(value, words, hints or {})}" if isinstance(value, str) else ""
-    raise UnsupportedError(f"no {what} {shown}; expected one of {', '.join(map(repr, words))}{also.rstrip('; ')}")
+    hint = _hint(value, words, hints or {}) if isinstance(value, str) else ""
+    expected = ", ".join(map(repr, words)) + (f"; {hint}" if hint else "")
+    raise UnsupportedError(f"no {what} {shown(value)}; expected one of {expected}")
 
 
 def some_of(what: str, value: Any, allowed: Iterable[str]) -> tuple[str, ...]:

@@ -10,7 +10,7 @@ import numpy as np
 
 from catena.algorithms.forward_dynamics import FD3
 from catena.arguments.dtypes import checked_dtype
-from catena.errors import UnsupportedError
+from catena.errors import UnsupportedError, shown
 from catena.functions.composed import Composed
 from catena.functions.function import Function, Repeated, by_recipe
 from catena.kernels.call.books import Books
@@ -151,8 +151,7 @@ def check_kernel_shape(shape: str | None) -> None:
     """Refuse a word that is not a shape of kernels."""
     word = str.__str__(shape) if isinstance(shape, str) else ""
     if shape is not None and word not in ("unrolled", "rolled"):
-        shown = repr(word) if isinstance(shape, str) else f"a {type(shape).__name__}"
-        raise UnsupportedError(f"kernel must be 'unrolled', 'rolled' or None, got {shown}")
+        raise UnsupportedError(f"kernel must be 'unrolled', 'rolled' or None, got {shown(shape)}")
 
 
 def _steepness(tree: Tree, function: Function) -> int:

@@ -9,7 +9,7 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from catena.errors import ModelError
+from catena.errors import ModelError, shown
 from catena.model import checks
 from catena.model.axes import axis_frame, two_axis_frame, unit
 from catena.model.joints import BY_NAME
@@ -108,7 +108,7 @@ def _meshes(names: Sequence[str], given: Sequence[Any]) -> Mapping[str, tuple[An
 
 def checked_gravity(gravity: npt.ArrayLike) -> Array:
     """`gravity` as 3 finite numbers (m/s²)."""
-    fault = ModelError(f"gravity: expected 3 finite numbers in m/s², found {gravity!r}")
+    fault = ModelError(f"gravity: expected 3 finite numbers in m/s², found {shown(gravity)}")
     return checks.stacked([gravity], (3,), lambda _: fault).reshape(3)
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from catena.errors import ModelError
+from catena.errors import ModelError, shown
 
 Array = npt.NDArray[Any]
 
@@ -42,12 +42,12 @@ def direction(axis: Any) -> Array:
     if isinstance(axis, str):
         sign, letter = (-1.0, axis[1:]) if axis.startswith("-") else (1.0, axis)
         if letter not in ("x", "y", "z"):
-            raise ModelError(f"axis: expected a letter such as 'z' or '-x', or 3 numbers, found {axis!r}")
+            raise ModelError(f"axis: expected a letter such as 'z' or '-x', or 3 numbers, found {shown(axis)}")
         return np.asarray(sign * np.eye(3)["xyz".index(letter)] + 0.0)
     try:
         vector = np.array(axis, dtype=float)
     except (TypeError, ValueError) as error:
-        raise ModelError(f"axis: expected a letter or 3 numbers, found {axis!r}") from error
+        raise ModelError(f"axis: expected a letter or 3 numbers, found {shown(axis)}") from error
     if vector.shape != (3,) or not np.isfinite(vector).all() or not vector.any():
-        raise ModelError(f"axis: expected 3 finite numbers that are not all zero, found {axis!r}")
+        raise ModelError(f"axis: expected 3 finite numbers that are not all zero, found {shown(axis)}")
     return unit(vector)

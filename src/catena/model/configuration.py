@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from catena.errors import ShapeError
+from catena.errors import ShapeError, shown
 from catena.model.joints import JOINT_TYPES, JointType
 from catena.model.topology import listed
 from catena.model.tree import Tree
@@ -104,7 +104,7 @@ def coordinates(value: npt.ArrayLike, size: int, name: str) -> Array:
         if array.dtype.kind != "f":
             array = array.astype(float, casting="safe" if array.dtype.kind in "biu" else "same_kind")
     except (TypeError, ValueError) as error:
-        raise ShapeError(f"{name} must hold real numbers, got {_found(value)}") from error
+        raise ShapeError(f"{name} must hold real numbers, got {shown(value)}") from error
     if array.ndim == 0 or array.shape[-1] != size:
         raise ShapeError(f"{name} must have shape (..., {size}), got {array.shape}")
     return array
@@ -115,8 +115,7 @@ def batch_shape(shape: int | Sequence[int]) -> tuple[int, ...]:
     try:
         sizes = (int(shape),) if isinstance(shape, int | np.integer) else tuple(int(size) for size in shape)
     except Exception as error:  # whatever somebody's object raises
-        shown = repr(shape) if isinstance(shape, str | float | None) else f"a {type(shape).__name__}"
-        raise ShapeError(f"shape: expected sizes such as () or (1000,), found {shown}") from error
+        raise ShapeError(f"shape: expected sizes such as () or (1000,), found {shown(shape)}") from error
     if len(sizes) > _MOST_DIMENSIONS or math.prod(sizes) > _MOST_SAMPLES or any(size < 0 for size in sizes):
         raise ShapeError(f"shape: expected few sizes of zero or more, found {listed(sizes)}")
     return sizes
@@ -128,8 +127,3 @@ def _agree(question: str, **arrays: Array) -> None:
     except ValueError as error:
         given = ", ".join(f"{name} {array.shape}" for name, array in arrays.items())
         raise ShapeError(f"{question}: the leading dimensions of {given} do not broadcast together") from error
-
-
-def _found(value: Any) -> str:
-    text = repr(value)
-    return text if len(text) < 60 else f"a {type(value).__name__}"

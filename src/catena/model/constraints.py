@@ -16,7 +16,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from catena.errors import ModelError
+from catena.errors import ModelError, shown
 from catena.model import checks
 from catena.model.axes import axis_frame, direction, two_axis_frame
 from catena.model.lie import rotation_from
@@ -238,7 +238,9 @@ class Universal(Constraint):
     def __init__(self, first: str, second: str, axis: Any = "z", axis2: Any = "x", **places: Any) -> None:
         self._axes = direction(axis), direction(axis2)
         if abs(float(self._axes[0] @ self._axes[1])) > 1e-6:
-            raise ModelError(f"a universal constraint needs two perpendicular axes, found {axis!r} and {axis2!r}")
+            raise ModelError(
+                f"a universal constraint needs two perpendicular axes, found {shown(axis)} and {shown(axis2)}"
+            )
         super().__init__(first, second, **places)
 
     def _turn(self) -> Array:
@@ -263,7 +265,7 @@ class Distance(Constraint):
         self.distance = number(f"the distance between {first!r} and {second!r}", distance)
         if not self.distance > 0:
             raise ModelError(
-                f"the distance between {first!r} and {second!r}: expected a positive number, found {distance!r}; "
+                f"the distance between {first!r} and {second!r}: expected a positive number, found {shown(distance)}; "
                 "Ball holds two points together"
             )
         super().__init__(first, second, **places)
@@ -350,7 +352,9 @@ class Coupling:
         given = list(ratio) if several else [ratio]
         found = tuple(number(f"the ratio of {joint!r} in {self.name!r}", x) for x in given)
         if not any(found):
-            raise ModelError(f"the ratio of {joint!r} in {self.name!r}: expected one that is not zero, found {ratio!r}")
+            raise ModelError(
+                f"the ratio of {joint!r} in {self.name!r}: expected one that is not zero, found {shown(ratio)}"
+            )
         return found
 
     def __repr__(self) -> str:

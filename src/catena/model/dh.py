@@ -8,7 +8,7 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from catena.errors import ModelError
+from catena.errors import ModelError, shown
 from catena.model.assemble import assemble
 from catena.model.lie import turn_about
 from catena.model.numbers import chosen, each, together
@@ -100,7 +100,8 @@ def _types(types: str | Sequence[str], n: int) -> list[str]:
     for i, joint_type in enumerate(joint_types):
         if joint_type not in _TYPES:
             raise ModelError(
-                f"types: expected {', '.join(_TYPES)} for joint {i + 1}, found {joint_type!r}", joint=f"joint{i + 1}"
+                f"types: expected {', '.join(_TYPES)} for joint {i + 1}, found {shown(joint_type)}",
+                joint=f"joint{i + 1}",
             )
     return joint_types
 

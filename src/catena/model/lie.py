@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from catena.errors import ModelError
+from catena.errors import ModelError, shown
 
 Array = npt.NDArray[Any]
 
@@ -61,6 +61,6 @@ def rotation_from(rotation: npt.ArrayLike) -> Any:
         return turn_about("z", yaw) @ turn_about("y", pitch) @ turn_about("x", roll)
     if numbers.shape == (4,):
         if not numbers.any() or not np.isfinite(numbers).all():
-            raise ModelError(f"rotation: expected a quaternion x, y, z, w that is not zero, found {rotation!r}")
+            raise ModelError(f"rotation: expected a quaternion x, y, z, w that is not zero, found {shown(rotation)}")
         return rotation_matrix(quaternion_normalized(numbers))
     return numbers

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from catena.errors import ModelError
+from catena.errors import ModelError, shown
 
 Array = npt.NDArray[Any]
 
@@ -21,7 +21,7 @@ BASES = ("fixed", "floating")
 def chosen(what: str, word: Any, allowed: Sequence[str]) -> str:
     """A word that is one of those allowed."""
     if not isinstance(word, str) or word not in allowed:
-        raise ModelError(f"{what}: expected {' or '.join(map(repr, allowed))}, found {word!r}")
+        raise ModelError(f"{what}: expected {' or '.join(map(repr, allowed))}, found {shown(word)}")
     return word
 
 
@@ -34,13 +34,13 @@ def number(what: str, value: Any, *, least: float = -math.inf, above: float = -m
     if math.isfinite(found) and found >= least and found > above:
         return found
     bound = f" above {above:g}" if above > -math.inf else f" of at least {least:g}" if least > -math.inf else ""
-    raise ModelError(f"{what}: expected a finite number{bound}, found {value!r}")
+    raise ModelError(f"{what}: expected a finite number{bound}, found {shown(value)}")
 
 
 def count(n: Any) -> int:
     """A number of links."""
     if not isinstance(n, int | np.integer) or isinstance(n, bool) or n < 1:
-        raise ModelError(f"n: expected a number of links of at least 1, found {n!r}")
+        raise ModelError(f"n: expected a number of links of at least 1, found {shown(n)}")
     return int(n)
 
 
@@ -48,7 +48,7 @@ def generator(seed: Any) -> np.random.Generator:
     """The generator of a seed; one that is given stays as it is."""
     if isinstance(seed, np.random.Generator) or (isinstance(seed, int | np.integer) and seed >= 0):
         return np.random.default_rng(seed)
-    raise ModelError(f"seed: expected a whole number of zero or more, found a {type(seed).__name__}")
+    raise ModelError(f"seed: expected a whole number of zero or more, found {shown(seed)}")
 
 
 def together(n: int | None = None, **values: npt.ArrayLike) -> list[Array]:
@@ -79,7 +79,7 @@ def _finite(what: str, value: npt.ArrayLike) -> Array:
     try:
         array = np.array(value, dtype=float)
     except (TypeError, ValueError) as error:
-        raise ModelError(f"{what}: expected numbers, found {value!r}") from error
+        raise ModelError(f"{what}: expected numbers, found {shown(value)}") from error
     if not np.isfinite(array).all():
         raise ModelError(f"{what}: expected finite numbers, found {array[~np.isfinite(array)].flat[0]}")
     return array

@@ -13,7 +13,7 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from catena.errors import ModelError
+from catena.errors import ModelError, shown
 from catena.model.assemble import ROOT_JOINT
 from catena.model.axes import axis_frame, two_axis_frame
 from catena.model.chains import linked
@@ -241,7 +241,7 @@ def _parents(parents: npt.ArrayLike | None, atoms: int, free: bool, bends: bool)
         return np.arange(-1, atoms - 1, dtype=np.int64)
     given = np.asarray(parents)
     if given.shape != (atoms,) or not np.issubdtype(given.dtype, np.integer):
-        raise ModelError(f"parents: expected {atoms} whole numbers, one for each atom, found {parents!r}"[:200])
+        raise ModelError(f"parents: expected {atoms} whole numbers, one for each atom, found {shown(parents)}")
     given = given.astype(np.int64)
     late = (given >= np.arange(atoms)) | (given < -1) | (free & (given < 0) & (np.arange(atoms) > 0))
     if late.any():

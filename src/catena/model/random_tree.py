@@ -8,7 +8,7 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from catena.errors import ModelError
+from catena.errors import ModelError, shown
 from catena.model.assemble import ROOT_JOINT, UNDIRECTED, WORLD, checked_gravity, starts
 from catena.model.axes import axis_frame, unit
 from catena.model.joints import BY_NAME, JOINT_TYPES
@@ -45,7 +45,7 @@ def random_tree(
     """
     n, codes = count(n), _codes(joint_types)
     if not isinstance(branching, float | int | np.floating) or not 0 <= branching <= 1:
-        raise ModelError(f"branching: expected a probability in 0 ... 1, found {branching!r}")
+        raise ModelError(f"branching: expected a probability in 0 ... 1, found {shown(branching)}")
     rng, floating = generator(seed), chosen("base", base, BASES) == "floating"
     before = np.arange(-1, n - 1, dtype=np.int64)
     # drawn below i + 1 and lowered by one: any earlier link or the base, which a floating tree has only once
@@ -100,7 +100,7 @@ def _codes(joint_types: str | Sequence[str]) -> list[int]:
     wanted = [joint_types] if isinstance(joint_types, str) else list(joint_types)
     for name in wanted:
         if name not in BY_NAME or name == "fixed":
-            raise ModelError(f"joint_types: expected names out of {', '.join(MOVING)}, free; found {name!r}")
+            raise ModelError(f"joint_types: expected names out of {', '.join(MOVING)}, free; found {shown(name)}")
     if not wanted:
         raise ModelError("joint_types: expected at least one, found none")
     return [BY_NAME[name].code for name in wanted]

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
-from catena.errors import ModelError
+from catena.errors import ModelError, shown
 from catena.model.parts import JointPart, LinkPart, Parts
 
 
@@ -58,7 +58,7 @@ def _numbered(what: str, names: Sequence[str]) -> dict[str, int]:
     for i, name in enumerate(names):
         culprit = {what: str(name)}
         if not isinstance(name, str) or not name:
-            raise ModelError(f"{what} number {i} needs a name, a non-empty string; found {name!r}", **culprit)
+            raise ModelError(f"{what} number {i} needs a name, a non-empty string; found {shown(name)}", **culprit)
         if name in number:
             raise ModelError(f"two {what}s are named {name!r}; names must be unique: rename one", **culprit)
         number[name] = i

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from catena.arguments.scalars import shown
-from catena.errors import ModelError, ShapeError
+from catena.errors import ModelError, ShapeError, shown
 from catena.model.tree import Tree
 from catena.parameters import inertial as bodies
 from catena.parameters.record import OF_JOINTS, Parameters
@@ -56,7 +55,7 @@ def _limits(robot: Robot, limits: Any) -> tuple[Array, Array]:
             low, high = pair
         except (TypeError, ValueError):
             whose = "" if joint is None else f" of joint {joint!r}"
-            raise ShapeError(f"limits{whose} must be a pair (lower, upper), got {pair!r}") from None
+            raise ShapeError(f"limits{whose} must be a pair (lower, upper), got {shown(pair)}") from None
         lower = _spread(robot, "limits", low if joint is None else {joint: low}, lower, "q_slice")
         upper = _spread(robot, "limits", high if joint is None else {joint: high}, upper, "q_slice")
     for i in np.flatnonzero(~(lower <= upper)).tolist():

@@ -17,9 +17,9 @@ import numpy as np
 import numpy.typing as npt
 
 from catena.arguments.arrays import as_floats
-from catena.arguments.scalars import real, shown, whole
+from catena.arguments.scalars import real, whole
 from catena.arguments.words import truth
-from catena.errors import ShapeError
+from catena.errors import ShapeError, shown
 from catena.fixman.hard_coordinates import HardCoordinates
 from catena.polymers.samples import Samples
 

@@ -14,7 +14,7 @@ from catena.arguments.arrays import Port, as_array
 from catena.arguments.links import LinkLike, link_name
 from catena.arguments.poses import Target, target_of
 from catena.arguments.scalars import generator, real, whole
-from catena.errors import ShapeError, UnsupportedError
+from catena.errors import ShapeError, UnsupportedError, shown
 from catena.functions.frames import place_of
 from catena.functions.function import Function
 from catena.functions.question import Answering
@@ -263,7 +263,9 @@ def _weights(robot: Robot, names: tuple[str, ...], targets: list[Target], given:
         except (TypeError, ValueError):
             pair = np.array(np.nan)
         if not (np.isfinite(pair).all() and (pair > 0).all()):
-            raise ShapeError(f"{NAME}: weights[{name!r}] must be a positive number or a pair of them, got {value!r}")
+            raise ShapeError(
+                f"{NAME}: weights[{name!r}] must be a positive number or a pair of them, got {shown(value)}"
+            )
         weight[names.index(name)] = pair
     for row, target in zip(weight, targets, strict=True):
         row *= target.rotation is not None, target.position is not None

@@ -13,6 +13,7 @@ import numpy.typing as npt
 from catena.algorithms.resistance import Resistance
 from catena.algorithms.rollouts import torques
 from catena.arguments.arrays import Port, as_array
+from catena.arguments.scalars import whole
 from catena.arguments.words import METHOD_HINTS, one_of
 from catena.arguments.wrenches import wrenches
 from catena.errors import ShapeError, UnsupportedError
@@ -128,12 +129,12 @@ class Prepared:
         nv = self.robot.nv if self.actuators is None else len(self.actuators)
         if tau is not None and self.control is not None:
             raise UnsupportedError("rollout: give tau or control, not both; a controller can add torques of its own")
-        if steps is not None and (not isinstance(steps, int | np.integer) or isinstance(steps, bool) or steps < 0):
-            raise ShapeError(f"rollout: steps must be a whole number, zero or more, got {steps!r}")
+        if steps is not None:
+            steps = whole("rollout: steps", steps)
         if tau is None:
             if steps is None:
                 raise ShapeError("rollout: without tau, say how many steps: steps=100")
-            return None, int(steps)
+            return None, steps
         given = as_array(tau, Port("tau", (nv,)), "rollout")
         if given.ndim < 2:
             raise ShapeError(f"rollout: tau must have shape (..., steps, {nv}), got {given.shape}")

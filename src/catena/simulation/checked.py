@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from catena.arguments.arrays import Port, as_array, as_floats
 from catena.arguments.scalars import whole
-from catena.errors import ShapeError, UnsupportedError
+from catena.errors import ShapeError, UnsupportedError, shown
 
 if TYPE_CHECKING:
     from catena.model.tree import Frame
@@ -58,7 +58,7 @@ def finite(what: str, given: Any, *shapes: tuple[int, ...], least: float = -math
         return array
     bounds = "finite" if least == -math.inf else f"finite and not below {least:g}"
     words = [" or ".join(str(shape) if shape else "one number" for shape in shapes), bounds]
-    raise ShapeError(f"{what} must be {', '.join(filter(None, words))}, got {given!r}")
+    raise ShapeError(f"{what} must be {', '.join(filter(None, words))}, got {shown(given)}")
 
 
 def each(what: str, given: Any, n: int) -> Array:
