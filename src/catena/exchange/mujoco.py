@@ -12,6 +12,7 @@ import numpy as np
 
 from catena.errors import UnsupportedError
 from catena.exchange.states import Array, Joined, State, empty, taken
+from catena.functions.recipes import times
 from catena.model.lie import quaternion_normalized, rotation_matrix
 
 if TYPE_CHECKING:
@@ -92,21 +93,16 @@ def _to_world(R: Array, v: Array | None, a: Array | None, tau: Array | None) -> 
         if v is None:
             raise UnsupportedError("accelerations of a free joint depend on its velocity: give v along with a")
         a = np.concatenate([a[..., :3], a[..., 3:] + np.cross(v[..., :3], v[..., 3:])], axis=-1)
-    return [None if x is None else np.concatenate([_times(R, x[..., 3:]), x[..., :3]], axis=-1) for x in (v, a, tau)]
+    return [None if x is None else np.concatenate([times(R, x[..., 3:]), x[..., :3]], axis=-1) for x in (v, a, tau)]
 
 
 def _to_body(R: Array, v: Array | None, a: Array | None, tau: Array | None) -> list[Array | None]:
     """The way back."""
     Rt = np.swapaxes(R, -1, -2)
-    found = [None if x is None else np.concatenate([x[..., 3:], _times(Rt, x[..., :3])], axis=-1) for x in (v, a, tau)]
+    found = [None if x is None else np.concatenate([x[..., 3:], times(Rt, x[..., :3])], axis=-1) for x in (v, a, tau)]
     velocity, acceleration = found[:2]
     if acceleration is not None:
         if velocity is None:
             raise UnsupportedError("accelerations of a free joint depend on its velocity: give v along with a")
         acceleration[..., 3:] -= np.cross(velocity[..., :3], velocity[..., 3:])
     return found
-
-
-def _times(R: Array, x: Array) -> Array:
-    turned: Array = np.einsum("...ij,...j->...i", R, x)
-    return turned

@@ -20,7 +20,7 @@ from catena.algorithms.forward_dynamics import FD3
 from catena.algorithms.innovations import FACTOR, SOLVE, WHITENED
 from catena.functions.frame_recipes import Carried
 from catena.functions.grasp_recipe import Grasps
-from catena.functions.recipes import Ask, parts, products
+from catena.functions.recipes import Ask, parts, products, times
 from catena.functions.sparse_recipe import ManyLoops, SparseContact
 from catena.model.constraints import Constraint, Distance
 from catena.model.tree import Frame
@@ -307,9 +307,3 @@ def inverses(S: Array) -> tuple[Array, Array]:
     E = size[..., :, None] * E
     least = w[..., :1] if w.shape[-1] else np.ones((*S.shape[:-2], 1))
     return (E / np.maximum(w, 1e-16)[..., None, :]) @ np.swapaxes(E, -1, -2), least
-
-
-def times(A: Array, x: Array) -> Array:
-    """Matrices times vectors."""
-    found: Array = (A @ x[..., None])[..., 0]
-    return found

@@ -28,7 +28,7 @@ from catena.functions.closed_step_recipe import StepRecipe
 from catena.functions.closure_recipes import INDEPENDENT, ClosureRecipes, Pair, Terms
 from catena.functions.frames import place_of, transform_of
 from catena.functions.function import Function, by_recipe
-from catena.functions.recipes import Ask
+from catena.functions.recipes import Ask, times
 from catena.functions.sparse_recipe import SparseContact
 from catena.model.constraints import AnyConstraint, Coupling
 from catena.model.merge import compose
@@ -136,7 +136,7 @@ class Closures:
             given = dict(zip(more, others, strict=True))
             push = [given["f_ext"]] if "f_ext" in given else []
             free = ask(FD3, q, v, tau, *push)
-            wanted = -ask(self.bias, q, v) - _times(ask(self.jacobian, q), free)
+            wanted = -ask(self.bias, q, v) - times(ask(self.jacobian, q), free)
             if "gains" in given:
                 gains = given["gains"]
                 wanted = wanted - gains[..., :1] * ask(self.residual, q) - gains[..., 1:] * ask(self.rates, q, v)
@@ -150,7 +150,7 @@ class Closures:
         if poor.any():
             q, x, wanted = _only(poor, (q, x, wanted), (1, 1, 1))
             free = ask(SOLVE, q, *ask(FACTOR, q), x)
-            y, forces = self._again(ask, q, free, wanted - _times(ask(self.jacobian, q), free), poor, y, forces)
+            y, forces = self._again(ask, q, free, wanted - times(ask(self.jacobian, q), free), poor, y, forces)
         return y, forces
 
     def _again(
@@ -160,10 +160,10 @@ class Closures:
         U, s, Vt = np.linalg.svd(finite(ask(self.white_jacobian, q)), full_matrices=False)
         kept = s > RANK * s[..., :1]
         reciprocal = np.where(kept, 1.0 / np.where(kept, s, 1.0), 0.0)
-        y = reciprocal * _times(Vt, short)
-        lam = _times(np.swapaxes(Vt, -1, -2), reciprocal * y)
+        y = reciprocal * times(Vt, short)
+        lam = times(np.swapaxes(Vt, -1, -2), reciprocal * y)
         a, forces = np.array(a), np.array(forces)
-        a[poor] = free + ask(INVERSE_ROOT, q, *ask(FACTOR, q), _times(U, y))
+        a[poor] = free + ask(INVERSE_ROOT, q, *ask(FACTOR, q), times(U, y))
         forces[poor] = ask(self.forces, q, lam)
         return a, forces
 
@@ -187,11 +187,6 @@ def _only(poor: Array, arrays: Sequence[Array], ranks: Sequence[int]) -> list[Ar
     """The samples where `poor` holds, of arrays whose leading dimensions, before the last `rank`, broadcast to it."""
     shapes = [poor.shape + x.shape[x.ndim - rank :] for x, rank in zip(arrays, ranks, strict=True)]
     return [np.broadcast_to(x, shape)[poor] for x, shape in zip(arrays, shapes, strict=True)]
-
-
-def _times(A: Array, x: Array) -> Array:
-    found: Array = (A @ x[..., None])[..., 0]
-    return found
 
 
 def _described(constraint: AnyConstraint, frame: Callable[[str], Frame], joint: Callable[[str], int]) -> Pair | Terms:

@@ -18,7 +18,7 @@ from catena.algorithms.frame_derivatives import column_slope, order, rotation_sl
 from catena.algorithms.innovations import FACTOR
 from catena.algorithms.kinematics import JOINT_AXES, LINK_ACCELERATIONS, LINK_VELOCITIES, PLACEMENTS, WRENCH_TORQUES
 from catena.algorithms.operational_space import RESPONSE
-from catena.functions.recipes import Ask, parts, stacked
+from catena.functions.recipes import Ask, parts, stacked, times
 from catena.model.joints import JOINT_TYPES
 from catena.model.tree import Frame
 from catena.spatial import Mat3, Motion
@@ -42,7 +42,7 @@ class Carried:
     def placements(self, ask: Ask, q: Array, point: Array | None = None) -> tuple[Array, Array]:
         """Rotations (..., m, 3, 3) and origins (..., m, 3)."""
         R, p = self._carriers(ask, q)
-        return R @ self.turn, p + _times(R, self._offset(point))
+        return R @ self.turn, p + times(R, self._offset(point))
 
     def placement(self, ask: Ask, q: Array, point: Array | None = None) -> tuple[Array, Array]:
         """Rotation (..., 3, 3) and origin (..., 3) of the only one."""
@@ -81,22 +81,22 @@ class Carried:
     def jacobian_times(self, ask: Ask, q: Array, x: Array, point: Array | None = None) -> Array:
         """J x (..., 6 m)."""
         V = self._at(ask(LINK_VELOCITIES["link"], q, x))
-        return self._flat(_times(self._seen(ask, q, point), V))
+        return self._flat(times(self._seen(ask, q, point), V))
 
     def jacobian_dot_times(self, ask: Ask, q: Array, v: Array, point: Array | None = None) -> Array:
         """J̇ v (..., 6 m)."""
         V, A = self._at(ask(LINK_VELOCITIES["link"], q, v)), self._at(ask(LINK_ACCELERATIONS["link"], q, v))
-        seen = _times(self._seen(ask, q, point), A)
+        seen = times(self._seen(ask, q, point), A)
         if self.frame == "mixed":
             w = V[..., :3]
             turning = np.cross(w, V[..., 3:] + np.cross(w, self._offset(point)))
-            seen[..., 3:] = seen[..., 3:] + _times(self._carriers(ask, q)[0], turning)
+            seen[..., 3:] = seen[..., 3:] + times(self._carriers(ask, q)[0], turning)
         return self._flat(seen)
 
     def jacobian_transpose_times(self, ask: Ask, q: Array, f: Array, point: Array | None = None) -> Array:
         """Jᵀ f (..., nv) of wrenches f (..., 6 m)."""
         X = self._seen(ask, q, point)
-        wrenches = _times(np.swapaxes(X, -1, -2), f.reshape(*f.shape[:-1], self.count, 6))
+        wrenches = times(np.swapaxes(X, -1, -2), f.reshape(*f.shape[:-1], self.count, 6))
         total = np.zeros((*wrenches.shape[:-2], ask.tree.n, 6))
         for i, link in enumerate(self.link.tolist()):
             if link >= 0:
@@ -118,8 +118,8 @@ class Carried:
         """Λ (..., 6 m, 6 m), μ and p (..., 6 m)."""
         weighted, Omega = self._responses(ask, q, point)
         inertia = _inverses(Omega)
-        swung = _times(weighted, ask(CORIOLIS_TIMES, q, v, v)) - self.jacobian_dot_times(ask, q, v, point)
-        return inertia, _times(inertia, swung), _times(inertia, _times(weighted, ask(GRAVITY_TORQUE, q)))
+        swung = times(weighted, ask(CORIOLIS_TIMES, q, v, v)) - self.jacobian_dot_times(ask, q, v, point)
+        return inertia, times(inertia, swung), times(inertia, times(weighted, ask(GRAVITY_TORQUE, q)))
 
     def dynamically_consistent_inverse(self, ask: Ask, q: Array, point: Array | None = None) -> Array:
         """J̄ = M⁻¹ Jᵀ Λ (..., nv, 6 m)."""
@@ -144,7 +144,7 @@ class Carried:
 
     def _offset(self, point: Array | None) -> Array:
         """The frames' origins, or points of them, in the frames of their links: (..., m, 3)."""
-        return self.shift if point is None else self.shift + _times(self.turn, point)
+        return self.shift if point is None else self.shift + times(self.turn, point)
 
     def _at(self, motions: Array) -> Array:
         """Of motions (..., links, 6) those of the links that carry the frames, (..., m, 6)."""
@@ -165,7 +165,7 @@ class Carried:
         if self.frame == "link":
             return _motions(np.swapaxes(self.turn, -1, -2), offset)
         R, p = self._carriers(ask, q)
-        return _motions(R, offset if self.frame == "mixed" else -_times(np.swapaxes(R, -1, -2), p))
+        return _motions(R, offset if self.frame == "mixed" else -times(np.swapaxes(R, -1, -2), p))
 
     def _of_the_base(self, ask: Ask, q: Array, point: Array | None) -> Array:
         """The same from the motion of the body given in the base's frame."""
@@ -185,12 +185,6 @@ def _path(parent: Array, link: int) -> list[int]:
         found.append(link)
         link = int(parent[link])
     return found[::-1]
-
-
-def _times(A: Array, x: Array) -> Array:
-    """Matrices times vectors."""
-    result: Array = (A @ x[..., None])[..., 0]
-    return result
 
 
 def _motions(T: Array, at: Array) -> Array:

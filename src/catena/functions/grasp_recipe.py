@@ -20,7 +20,7 @@ import numpy.typing as npt
 
 from catena.algorithms.innovations import FACTOR, SOLVE
 from catena.algorithms.kinematics import WRENCH_TORQUES
-from catena.functions.recipes import Ask
+from catena.functions.recipes import Ask, times
 from catena.model.joints import BY_NAME
 from catena.model.tree import Frame, Tree
 
@@ -106,11 +106,11 @@ class Grasps:
             r = target - self._rates(x, A, a)
             if passes == 3:
                 break
-            delta = _solution(S, _times(weighted, r).sum(axis=-2))
-            more = _times(inverse, r - _times(A, delta[..., None, :]))
+            delta = _solution(S, times(weighted, r).sum(axis=-2))
+            more = times(inverse, r - times(A, delta[..., None, :]))
             lam = lam + more
             a[..., self.order] += (Y * np.swapaxes(more, -1, -2)[..., self.owner]).sum(axis=-2)
-            push = _times(np.swapaxes(A, -1, -2), more).sum(axis=-2)
+            push = times(np.swapaxes(A, -1, -2), more).sum(axis=-2)
             a[..., dofs] += _solution(M, push)  # not δ: so that r sees all that λ has got wrong
         added = np.abs(target) + self._rates(*map(np.abs, (x, A, a)))
         left, size = (np.abs(each).max(axis=(-1, -2)) for each in (r, added))
@@ -119,7 +119,7 @@ class Grasps:
     def _rates(self, x: Array, A: Array, a: Array) -> Array:
         """The rates of the constraints (..., arms, slots) that accelerations give: of the arms, and of the objects."""
         of_arms = np.swapaxes(self._sums(x * a[..., None, self.order]), -1, -2)
-        return of_arms + _times(A, a[..., None, self.dofs.ravel()])
+        return of_arms + times(A, a[..., None, self.dofs.ravel()])
 
     def _sums(self, per_dof: Array) -> Array:
         """Sums over the degrees of freedom of each arm."""
@@ -134,11 +134,6 @@ class Grasps:
         for i in range(count):
             M[..., i, :, i, :] = blocks[..., i, :, :]
         return M.reshape(*blocks.shape[:-3], 6 * count, 6 * count)
-
-
-def _times(A: Array, x: Array) -> Array:
-    found: Array = (A @ x[..., None])[..., 0]
-    return found
 
 
 def _solution(S: Array, x: Array) -> Array:

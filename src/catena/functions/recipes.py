@@ -45,6 +45,12 @@ def stacked(scalars: Sequence[Any], axis: int = -1) -> Array:
     return np.stack(np.broadcast_arrays(*scalars), axis=axis)
 
 
+def times(A: Array, x: Array) -> Array:
+    """Matrices (..., m, n) times vectors (..., n)."""
+    result: Array = (A @ x[..., None])[..., 0]
+    return result
+
+
 def columns(ask: Callable[..., Any], function: Function, nv: int, *arrays: Array) -> Array:
     """A whole matrix (..., nv, nv): what `function`, whose last input is a vector (..., nv), makes of unit vectors."""
     return products(ask, function, np.eye(nv), *arrays)

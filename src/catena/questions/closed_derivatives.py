@@ -18,6 +18,7 @@ from catena.errors import UnsupportedError
 from catena.functions.closures import Closures, finite
 from catena.functions.derived import jvp
 from catena.functions.function import Function
+from catena.functions.recipes import times
 from catena.questions.closing import RANK, Closing
 
 if TYPE_CHECKING:
@@ -101,7 +102,7 @@ class ClosedDerivatives(Closing):
             return np.asarray(system.forest.forward_dynamics_jvp(q, v, tau, dq, dv, dtau))
         a = np.asarray(system.forward_dynamics(q, v, tau).a)
         needed, J = np.asarray(system.forest.inverse_dynamics(q, v, a)), np.asarray(system.constraint_jacobian(q))
-        lam = _times(np.swapaxes(np.linalg.pinv(finite(J), rcond=RANK), -1, -2), needed - tau)
+        lam = times(np.swapaxes(np.linalg.pinv(finite(J), rcond=RANK), -1, -2), needed - tau)
         slopes, kernel = (
             system.tree.once(("slopes", system.closures), lambda: Slopes(system.closures)),
             system._compiled.kernel,
@@ -136,8 +137,3 @@ def _check_size(system: System) -> None:
             f"derivatives of a System are for up to {MOST_LINKS} links, and this one has {system.tree.n}; those of the "
             "robots without constraints are asked of system.forest"
         )
-
-
-def _times(A: Array, x: Array) -> Array:
-    found: Array = (A @ x[..., None])[..., 0]
-    return found

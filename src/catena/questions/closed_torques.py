@@ -13,6 +13,7 @@ from catena.arguments.links import JointLike
 from catena.arguments.wrenches import Wrenches
 from catena.errors import CatenaError, ModelError
 from catena.functions.closures import finite, starts_of
+from catena.functions.recipes import times
 from catena.model.joints import JOINT_TYPES
 from catena.questions.closing import RANK, Closing
 
@@ -73,12 +74,12 @@ class Torques(Closing):
         self._check_kept(q, v, a, J)
         motors, Jt = _motors(system, actuated), np.swapaxes(J, -1, -2)
         passive = _pinv(Jt[..., ~motors, :])  # tau = needed − Jᵀλ is zero without motors: that much of λ is given
-        lam = _times(passive, needed[..., ~motors])
+        lam = times(passive, needed[..., ~motors])
         root = np.sqrt(_weights(system, weights))[motors]
         R = root[:, None] * Jt[..., motors, :]
         left = R - (R @ passive) @ Jt[..., ~motors, :]  # what is free of λ makes the other torques least
-        lam = lam + _times(_pinv(left, beside=R), root * (needed - _times(Jt, lam))[..., motors])
-        tau = needed - _times(Jt, lam)
+        lam = lam + times(_pinv(left, beside=R), root * (needed - times(Jt, lam))[..., motors])
+        tau = needed - times(Jt, lam)
         missing = np.abs(tau[..., ~motors]).max(axis=-1, initial=0.0)
         if (missing > _CONSISTENT * np.maximum(np.abs(needed).max(axis=-1, initial=0.0), 1.0)).any():
             raise CatenaError(
@@ -90,7 +91,7 @@ class Torques(Closing):
         return ClosedTorques(np.where(numbers, np.where(motors, tau, 0.0), np.nan), np.asarray(forces))
 
     def _check_kept(self, q: Array, v: Array, a: Array, J: Array) -> None:
-        off = np.abs(_times(J, a) + np.asarray(self.constraint_bias(q, v)))
+        off = np.abs(times(J, a) + np.asarray(self.constraint_bias(q, v)))
         a, v = np.abs(a).max(axis=-1, initial=1.0), np.abs(v).max(axis=-1, initial=0.0)
         size = np.abs(J).max(axis=(-1, -2), initial=1.0) * a + v**2
         broken = off > _CONSISTENT * size[..., None]
@@ -132,9 +133,9 @@ class Torques(Closing):
         kernel = system._compiled.kernel(self.closures.forces)
         basis = np.asarray(kernel(q[..., None, :], np.eye(self.closures.rows)))  # (..., k, constraints, 6)
         basis = basis.reshape(*basis.shape[:-2], -1)
-        lam = _times(_pinv(np.swapaxes(basis, -1, -2)), given.reshape(*given.shape[:-2], -1))
+        lam = times(_pinv(np.swapaxes(basis, -1, -2)), given.reshape(*given.shape[:-2], -1))
         scaled, x = grasp * (metric * touching), lam / metric * touching
-        inner = x - _times(_pinv(scaled), _times(scaled, x))
+        inner = x - times(_pinv(scaled), times(scaled, x))
         return np.asarray(kernel(q, inner * metric))
 
     def _touches(self, constraint: Any, link: int) -> bool:
@@ -177,8 +178,3 @@ def _pinv(A: Array, beside: Array | None = None) -> Array:
     counts = s > RANK * size[..., None]
     inverse = np.where(counts, 1.0 / np.where(counts, s, 1.0), 0.0)
     return np.asarray((np.swapaxes(Vt, -1, -2) * inverse[..., None, :]) @ np.swapaxes(U, -1, -2))
-
-
-def _times(A: Array, x: Array) -> Array:
-    found: Array = (A @ x[..., None])[..., 0]
-    return found

@@ -16,6 +16,7 @@ from catena.algorithms.denoc import POSES_AND_AXES
 from catena.arguments.arrays import as_floats
 from catena.errors import ShapeError
 from catena.model.mimic import refuse_followers
+from catena.functions.recipes import times
 from catena.questions.elimination import Elimination, eliminate
 
 if TYPE_CHECKING:
@@ -99,7 +100,7 @@ class NaturalOrthogonalComplement:
         t: list[Array] = []
         for i, parent in enumerate(self.robot.tree.parent.tolist()):
             own = np.einsum("...ki,...k->...i", self.p[..., self._dofs(i), :], v[..., self._dofs(i)])
-            t.append(own if parent < 0 else own + _apply(self.B(i, parent), t[parent]))
+            t.append(own if parent < 0 else own + times(self.B(i, parent), t[parent]))
         return np.stack(np.broadcast_arrays(*t), axis=-2)
 
     def torques(self, w: npt.ArrayLike) -> Array:
@@ -114,7 +115,7 @@ class NaturalOrthogonalComplement:
             tau[..., self._dofs(i)] = np.einsum("...ki,...i->...k", self.p[..., self._dofs(i), :], total[..., i, :])
             parent = int(tree.parent[i])
             if parent >= 0:
-                total[..., parent, :] += _apply(np.swapaxes(self.B(i, parent), -1, -2), total[..., i, :])
+                total[..., parent, :] += times(np.swapaxes(self.B(i, parent), -1, -2), total[..., i, :])
         return tau
 
     @cached_property
@@ -224,8 +225,3 @@ def _cross(x: Array) -> Array:
     rows = [zero, -x[..., 2], x[..., 1], x[..., 2], zero, -x[..., 0], -x[..., 1], x[..., 0], zero]
     tensors: Array = np.stack(rows, axis=-1).reshape(*x.shape, 3)
     return tensors
-
-
-def _apply(A: Array, x: Array) -> Array:
-    result: Array = np.einsum("...ij,...j->...i", A, x)
-    return result
