@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from functools import reduce
 from typing import Any
 
 from catena.trace.graph import Comparison, Expr, Graph
@@ -89,7 +90,7 @@ def tanh(x: Scalar) -> Scalar:
     size = absolute(x)
     small = where(size < _TANH_SMALL, x, 0.0)  # what is not small is kept away from the squares
     z = small * small
-    rational = _horner(z, _TANH[0]) / _horner(z, _TANH[1])
+    rational = horner(z, _TANH[0]) / horner(z, _TANH[1])
     large = 1.0 - 2.0 / (exp(2.0 * size) + 1.0)
     return where(size < _TANH_SMALL, small + small * z * rational, where(x < 0.0, -large, large))
 
@@ -102,7 +103,8 @@ _TANH = (
 """Below the bound, tanh x = x + x³ P(x²) / Q(x²): the coefficients of P and Q, constant term first."""
 
 
-def _horner(x: Scalar, coefficients: Sequence[Scalar]) -> Scalar:
+def horner(x: Scalar, coefficients: Sequence[Scalar]) -> Scalar:
+    """The polynomial in x with these coefficients, constant term first, by Horner's rule."""
     total = coefficients[-1]
     for c in reversed(coefficients[:-1]):
         total = total * x + c
@@ -166,6 +168,11 @@ def _extreme(array: str, symbol: str, x: Scalar, y: Scalar, first: Any) -> Scala
         if hasattr(library, name):
             return getattr(library, name)(x, y)
     return where(equal(x, x), where(first, x, y), x)
+
+
+def largest(numbers: Iterable[Scalar]) -> Scalar:
+    """The largest |x| of one or more numbers; NaN if one of them is."""
+    return reduce(maximum, map(absolute, numbers))
 
 
 def nearest(x: Scalar) -> Scalar:

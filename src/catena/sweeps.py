@@ -173,6 +173,13 @@ class Links(Protocol):
         """Have gravity, the links' inertias and what their joints have from parameters for a while, not the model."""
 
 
+def at_base(links: Links, value: Any) -> Field:
+    """A field that holds a value at the base alone: something of the whole mechanism."""
+    (field,) = links.fields("at_base")
+    field[links.base] = value
+    return field
+
+
 class Nowhere:
     """What the base takes in when nobody asks for it."""
 

@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
+from catena.algorithms.altered import AlteredLink
 from catena.model.joints import Revolute
 from catena.scalars import Scalar
 from catena.spatial import Axes, RigidInertia, ShiftAlong, Transform, TurnAbout, Vec3
@@ -21,15 +22,15 @@ Turned = tuple[Scalar, Scalar]
 """The cosine and the sine of an angle about z."""
 
 
-class AlignedLink:
+class AlignedLink(AlteredLink):
     """A link whose frame has other directions, about the axis of its joint."""
 
-    def __init__(self, link: Any, phi: Transform, H: Axes, turned: Turned | None) -> None:
-        self._link, self._joint, self.parent = link, (phi, H), link.parent
-        self._turn = Transform.of() if turned is None else Transform.of(TurnAbout("z", turned[0], -turned[1]))
+    parent: Any
 
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._link, name)
+    def __init__(self, link: Any, phi: Transform, H: Axes, turned: Turned | None) -> None:
+        super().__init__(link, parent=link.parent)
+        self._joint = phi, H
+        self._turn = Transform.of() if turned is None else Transform.of(TurnAbout("z", turned[0], -turned[1]))
 
     @property
     def M(self) -> RigidInertia:

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from functools import reduce
 from typing import Any
 
 from catena.algorithms.closed_chains import free_innovations, rates, residual
@@ -21,7 +20,7 @@ from catena.algorithms.contact_system import Closure, Contact, combined, smooth
 from catena.algorithms.integrators import State, step_function
 from catena.algorithms.resistance import Resistance
 from catena.functions.function import Function
-from catena.scalars import Scalar, absolute, maximum, where
+from catena.scalars import Scalar, largest, where
 from catena.spatial import Dofs
 from catena.sweeps import Field, Links
 
@@ -64,16 +63,12 @@ def on_the_constraints(links: Any, q: Field, v: Field, *, closures: Sequence[Clo
         for k in links.base_to_tip():
             trial[k] = k.joint_type.integrate(q[k], change[k])
         new = residual(links, trial, closures=closures)
-        better = _largest(new) < _largest(r)
+        better = largest(new) < largest(r)
         q, r = _chosen(links, better, trial, q), [where(better, x, y) for x, y in zip(new, r, strict=True)]
     for _ in range(CORRECTIONS):
         change = moved(rates(links, q, v, closures=closures))
         v = _sum(links, v, change)
     return q, v
-
-
-def _largest(numbers: Sequence[Scalar]) -> Scalar:
-    return reduce(maximum, map(absolute, numbers))
 
 
 def _chosen(links: Links, condition: Any, x: Field, y: Field) -> Field:

@@ -13,7 +13,7 @@ from typing import Any
 from catena.algorithms.frames import Place
 from catena.algorithms.inverse_matrix import Column, Matrix, Whitener
 from catena.model.constraints import Constraint
-from catena.scalars import Scalar, is_zero
+from catena.scalars import Scalar, horner, is_zero
 from catena.spatial import Dofs, Force, Mat3, Motion, Transform, Vec3
 from catena.spatial.pose import Pose
 from catena.sweeps import Field
@@ -157,7 +157,7 @@ class Coupled:
     @property
     def residual(self) -> list[Scalar]:
         """How far the sum is from what it is held at."""
-        return [sum((_horner(x, [0, *c]) for _, x, c in self.terms), start=-self.offset)]
+        return [sum((horner(x, [0, *c]) for _, x, c in self.terms), start=-self.offset)]
 
     @property
     def held_wrenches(self) -> Matrix:
@@ -171,7 +171,7 @@ class Coupled:
         for k, x, c in self.terms:
             first = [(i + 1) * a for i, a in enumerate(c)]
             second = [(i + 1) * a for i, a in enumerate(first[1:])] or [0]
-            found.append((k, _horner(x, first), _horner(x, second)))
+            found.append((k, horner(x, first), horner(x, second)))
         return found
 
     def columns(self, whitener: Whitener) -> list[Column]:
@@ -199,13 +199,6 @@ class Coupled:
     def exerted(self, lam: Sequence[Scalar]) -> list[Scalar]:
         """The multiplier, which is the torque on a joint with ratio 1; five zeros."""
         return [lam[0], 0, 0, 0, 0, 0]
-
-
-def _horner(x: Scalar, coefficients: Sequence[Scalar]) -> Scalar:
-    total = coefficients[-1]
-    for c in reversed(coefficients[:-1]):
-        total = total * x + c
-    return total
 
 
 def plus(left: Column, right: Column, factor: Scalar = 1) -> Column:

@@ -20,7 +20,7 @@ from catena.algorithms.resistance import Resisting, sliding
 from catena.scalars import Scalar, is_zero, maximum, minimum, sqrt, where
 from catena.spatial import ArticulatedInertia, Force, Motion, Vec3
 from catena.spatial.pose import Pose
-from catena.sweeps import Field, Links
+from catena.sweeps import Field, Links, at_base
 
 DEFLECTION = 1e-5
 """σ: how far a point gives way along the ground, in m, before it slides."""
@@ -95,9 +95,7 @@ class _Touching(Resisting):
 
     def remembered(self, links: Links, v: Field) -> list[Field]:
         """The bristles."""
-        (anchors,) = links.fields("anchors")
-        anchors[links.base] = self.left
-        return [anchors]
+        return [at_base(links, self.left)]
 
 
 class _Touch:

@@ -8,13 +8,14 @@ moving link (planar, spherical and free joints), q(t) = q exp(u(t)) has the rate
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any
 
+from catena.algorithms.altered import Altered, AlteredLink
 from catena.algorithms.joint_losses import losses_at, slack, stretch_at
-from catena.algorithms.resistance import JointFriction, Resistance, Resisted, Resisting, Wrenches
+from catena.algorithms.resistance import JointFriction, Resistance, Resisting, Wrenches, resisted
 from catena.functions.function import Function
 from catena.scalars import Scalar, is_zero
 from catena.spatial import Dofs, Force
@@ -132,44 +133,21 @@ class _Acting:
         return torques
 
 
-class _Stiffened:
-    """Links whose joints resist accelerations as springs and dampers do within a step."""
+def _stiffened(links: Links, dt: Scalar, losses: bool, springs: bool) -> Altered:
+    """Links whose joints resist accelerations as springs and dampers do within a step; their rotors' bias is as before.
 
-    def __init__(self, links: Links, dt: Scalar, losses: bool, springs: bool) -> None:
-        self._links, self._dt, self._losses, self._springs = links, dt, losses, springs
+    What they add goes to the armature.
+    """
 
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._links, name)
-
-    def __iter__(self) -> Iterator[Any]:
-        """The links as they are."""
-        return self._links.base_to_tip()
-
-    def base_to_tip(self) -> Iterator[Any]:
-        """Every link after its parent."""
-        return map(self._stiffened, self._links.base_to_tip())
-
-    def tip_to_base(self) -> Iterator[Any]:
-        """Every link before its parent."""
-        return map(self._stiffened, self._links.tip_to_base())
-
-    def _stiffened(self, k: Any) -> _StiffenedLink:
+    def stiffened(k: Any) -> AlteredLink:
         armature = k.armature
-        if self._losses:
-            armature = armature + _times(self._dt, k.damping)
-        if self._springs and not slack(k):
-            armature = armature + _times(self._dt * self._dt, k.stiffness)
-        return _StiffenedLink(k, armature)
+        if losses:
+            armature = armature + _times(dt, k.damping)
+        if springs and not slack(k):
+            armature = armature + _times(dt * dt, k.stiffness)
+        return AlteredLink(k, armature=armature)
 
-
-class _StiffenedLink:
-    """A link with another armature in the mass matrix; its rotors' bias is as before."""
-
-    def __init__(self, link: Any, armature: Dofs) -> None:
-        self._link, self.armature = link, armature
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._link, name)
+    return Altered(links, stiffened)
 
 
 INTEGRATORS: Mapping[str, Callable[..., State]] = {
@@ -229,10 +207,10 @@ def step_function(
 
         def accelerations(links: Links, q: Field, v: Field, ahead: Scalar = 0) -> Field:
             acting = _Acting(tau, q, v, joint_losses, springs, ahead, resisting, sticking)
-            swept: Any = links if is_zero(ahead) else _Stiffened(links, ahead, joint_losses, springs)
+            swept: Any = links if is_zero(ahead) else _stiffened(links, ahead, joint_losses, springs)
             wrenches: Any = f_ext
             if resisting:
-                swept, wrenches = Resisted(swept, resisting), Wrenches(f_ext, resisting)
+                swept, wrenches = resisted(swept, resisting), Wrenches(f_ext, resisting)
             return dynamics.algorithm(swept, q, v, acting, wrenches)  # type: ignore[no-any-return]
 
         state = advance(links, accelerations, q, v, dt)

@@ -21,7 +21,7 @@ from catena.algorithms.frames import Place
 from catena.scalars import Scalar, arctan2, equal, maximum, minimum, nearest, sqrt, where
 from catena.spatial import Dofs, Mat3, Motion, SmallSymmetric, Vec3
 from catena.spatial.pose import Pose
-from catena.sweeps import Field
+from catena.sweeps import Field, at_base
 
 DAMPING = 1e-13
 """λ₀: keeps the step finite where the Jacobian is singular at the goal."""
@@ -79,13 +79,10 @@ def step(
             e += [w * x for x in part]
             rows += [_felt(links, [w * column.components[3 * half + j] for column in columns]) for j in range(3)]
             error = maximum(error, where(equal(w, 0), 0.0, part.dot(part)))
-    off: Field
-    (off,) = links.fields("off")
-    off[links.base] = error
     z = [pull * x for k in links.leaders for x in k.joint_type.difference(q[k], goal[k])]
     delta = _damped(rows, e, z, [1] * len(z))
     delta = _damped(rows, e, *_held(links, q, delta, z, limits))
-    return _moved(links, q, delta, limits), off
+    return _moved(links, q, delta, limits), at_base(links, error)
 
 
 def _felt(links: Any, row: list[Scalar]) -> list[Scalar]:

@@ -19,6 +19,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, NamedTuple, Protocol
 
+from catena.algorithms.altered import Altered, AlteredLink
 from catena.scalars import Scalar, absolute, is_zero, maximum, minimum, where
 from catena.spatial import ArticulatedInertia, Dofs, Force, RigidInertia, Transform
 from catena.sweeps import Field, Links
@@ -227,50 +228,31 @@ class Servos:
         return _Pulled(v, dt, *given)
 
 
-class Resisted:
+def resisted(links: Links, resisting: Sequence[Resisting]) -> Altered:
     """Links that resist accelerations, each at its joint and by itself, as forces do that a step takes at its end."""
 
-    def __init__(self, links: Links, resisting: Sequence[Resisting]) -> None:
-        self._links, self._resisting = links, resisting
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._links, name)
-
-    def __iter__(self) -> Iterator[Any]:
-        """The links as they are."""
-        return self._links.base_to_tip()
-
-    def base_to_tip(self) -> Iterator[Any]:
-        """Every link after its parent."""
-        return map(self._resisted, self._links.base_to_tip())
-
-    def tip_to_base(self) -> Iterator[Any]:
-        """Every link before its parent."""
-        return map(self._resisted, self._links.tip_to_base())
-
-    def _resisted(self, k: Any) -> _ResistedLink:
-        added = [resisting.armature(k) for resisting in self._resisting]
+    def altered(k: Any) -> _ResistedLink:
+        added = [each.armature(k) for each in resisting]
         armature = sum((x for x in added if x is not None), start=k.armature)
-        return _ResistedLink(k, armature, [x for r in self._resisting if (x := r.at_link(k)) is not None])
+        props = tuple(x[1] for each in resisting if (x := each.at_link(k)) is not None)
+        return _ResistedLink(k, armature=armature, _props=props)
+
+    return Altered(links, altered)
 
 
-class _ResistedLink:
+class _ResistedLink(AlteredLink):
     """A link with another armature, and another inertia in the mass matrix; its bias forces are as before.
 
     Wrenches on it come in its internal frame.
     """
 
-    def __init__(self, link: Any, armature: Dofs, at_link: Sequence[tuple[Force, ArticulatedInertia]]) -> None:
-        self._link, self.armature, self._at_link = link, armature, at_link
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._link, name)
+    _props: tuple[ArticulatedInertia, ...]
 
     @property
     def M(self) -> RigidInertia:
         """The link's own inertia, with what resists in its articulated form."""
         M = self._link.M
-        return _Propped(M.m, M.h, M.I, tuple(P for _, P in self._at_link)) if self._at_link else M
+        return _Propped(M.m, M.h, M.I, self._props) if self._props else M
 
     @property
     def frame(self) -> Transform:

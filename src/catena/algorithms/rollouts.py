@@ -14,7 +14,7 @@ from catena.algorithms.resistance import Resistance
 from catena.functions.function import Function, Repeated
 from catena.scalars import Scalar, absolute, where
 from catena.spatial import Dofs
-from catena.sweeps import Field, Links
+from catena.sweeps import Field, Links, at_base
 
 
 @dataclass(frozen=True)
@@ -97,11 +97,11 @@ def turn(
         at["f_ext"] = at.get("f_ext") if wrench is None else asked(wrench)
         results = [*step.algorithm(links, *[at.get(name) for name in step.inputs])]
         if laws:
-            results.append(_at_base(links, at["count"] + 1))
+            results.append(at_base(links, at["count"] + 1))
         if cost is not None:
-            results.append(_at_base(links, at["cost"] + dt * asked(cost, at["tau"])))
+            results.append(at_base(links, at["cost"] + dt * asked(cost, at["tau"])))
         if watched:
-            results.append(_at_base(links, at["over"] + _too_fast(links, results[1], at["bound"])))
+            results.append(at_base(links, at["over"] + _too_fast(links, results[1], at["bound"])))
         return tuple(results)
 
     name = "/".join([step.name, *[f"{law.name}" for law in laws], *(["watched"] if watched else [])])
@@ -136,12 +136,6 @@ def torques(control: Law) -> Function:
 
     inputs = {"q": "q", "v": "v", "t": "robot", **control.inputs}
     return Function(f"torques/{control.name}", algorithm, inputs, {"tau": "v"})
-
-
-def _at_base(links: Links, value: Scalar) -> Field:
-    (total,) = links.fields("total")
-    total[links.base] = value
-    return total
 
 
 def _too_fast(links: Links, v: Field, bound: Scalar) -> Scalar:

@@ -18,9 +18,9 @@ from catena.algorithms.energy import kinetic_energy, potential_energy
 from catena.algorithms.joint_losses import losses_at
 from catena.algorithms.rollouts import NOTHING, Law
 from catena.functions.function import Function, Repeated
-from catena.scalars import Scalar, absolute, equal, maximum, where
+from catena.scalars import Scalar, equal, largest, where
 from catena.spatial import Dofs
-from catena.sweeps import Field, Links
+from catena.sweeps import Field, Links, at_base
 from catena.trace.derivatives import gradient, tangents
 
 ITERATIONS = 5
@@ -50,14 +50,14 @@ def newton(control: Law = NOTHING, losses: bool = False, springs: bool = True) -
         speeds = [x - y for x, y in zip(_flat(links, u), change, strict=True)]
         moved = [where(last, x + dt * y, x) for x, y in zip(_flat(links, q), speeds, strict=True)]
         momenta = [where(last, x, y) for x, y in zip(end, _flat(links, at["p"]), strict=True)]
-        size = _largest(change) / (1.0 + _largest(speeds))
+        size = largest(change) / (1.0 + largest(speeds))
         sums = (
             where(last, 0.0, at["phase"] + 1.0),
             where(last, at["count"] + 1.0, at["count"]),
             where(last, where(size <= at["worst"], at["worst"], size), at["worst"]),
         )
         fields = [links.coordinates(x, "v") for x in (moved, momenta, speeds, tau)]
-        return (*fields, *[_at_base(links, x) for x in sums])
+        return (*fields, *[at_base(links, x) for x in sums])
 
     words = [*(["losses"] if losses else []), *(["springs"] if springs else [])]
     outputs = {"q": "q", "p": "v", "u": "v", "tau": "v", **dict.fromkeys(SUMS, "robot")}
@@ -105,19 +105,6 @@ def _eliminated(matrix: Sequence[Sequence[Scalar]], right: Sequence[Scalar]) -> 
             b[i] = b[i] - A[i][j] * b[j]
         b[i] = b[i] / A[i][i]
     return b
-
-
-def _largest(values: Sequence[Scalar]) -> Scalar:
-    largest: Scalar = 0.0
-    for x in values:
-        largest = maximum(absolute(x), largest)
-    return largest
-
-
-def _at_base(links: Links, value: Scalar) -> Field:
-    (total,) = links.fields("total")
-    total[links.base] = value
-    return total
 
 
 def _flat(links: Any, values: Any) -> list[Scalar]:

@@ -15,8 +15,8 @@ import numpy.typing as npt
 from catena.algorithms.denoc import POSES_AND_AXES
 from catena.arguments.arrays import as_floats
 from catena.errors import ShapeError
-from catena.model.mimic import refuse_followers
 from catena.functions.recipes import times
+from catena.model.mimic import refuse_followers
 from catena.questions.elimination import Elimination, eliminate
 
 if TYPE_CHECKING:
