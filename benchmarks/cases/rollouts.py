@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 import numpy as np
 from case import Case, Contestant
@@ -40,23 +39,8 @@ def theirs(twin: MuJoCo, robot: catena.Robot, q: np.ndarray, tau: np.ndarray, ar
 
     The first step is compared: later on, steps of a free base differ, as MuJoCo's speeds of it are along other axes.
     """
-    coordinates, speeds = orders(twin.model, robot)
-    states, there = twin.states(SAMPLES), slice(1, 1 + twin.model.nq)
-    states[:, there] = q[:, coordinates]
-    run, stored = twin.rollout(states, np.ascontiguousarray(tau[..., speeds]))
-    return Contestant(run, SAMPLES * STEPS, lambda: stored[:8, 0, there][:, np.argsort(coordinates)][:, arms])
-
-
-def orders(model: Any, robot: catena.Robot) -> tuple[np.ndarray, np.ndarray]:
-    """Where MuJoCo's coordinates and speeds are among ours; of a free base, MuJoCo has the position first."""
-    coordinates, speeds = np.zeros(model.nq, int), np.zeros(model.nv, int)
-    for j in range(model.njnt):
-        name, at, from_v = model.joint(j).name, model.jnt_qposadr[j], model.jnt_dofadr[j]
-        if model.jnt_type[j] == 0:
-            joint = robot.joints[0]
-            coordinates[at : at + 7] = joint.q_slice.start + np.r_[0:3, 6, 3:6]
-            speeds[from_v : from_v + 6] = joint.v_slice.start + np.r_[3:6, 0:3]
-        else:
-            joint = robot.joint(name)
-            coordinates[at], speeds[from_v] = joint.q_slice.start, joint.v_slice.start
-    return coordinates, speeds
+    model = twin.model
+    states, there = twin.states(SAMPLES), slice(1, 1 + model.nq)
+    states[:, there] = robot.to_mujoco(model, q).q
+    run, stored = twin.rollout(states, robot.to_mujoco(model, q[:, None], tau=tau).tau)
+    return Contestant(run, SAMPLES * STEPS, lambda: robot.from_mujoco(model, stored[:8, 0, there]).q[:, arms])

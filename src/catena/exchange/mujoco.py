@@ -90,9 +90,7 @@ def _put(state: State, where: slice, parts: list[Array | None]) -> None:
 def _to_world(R: Array, v: Array | None, a: Array | None, tau: Array | None) -> list[Array | None]:
     """(ω, v), (ω̇, v̇) and (moment, force) in the body's axes, as MuJoCo has them."""
     if a is not None:
-        if v is None:
-            raise UnsupportedError("accelerations of a free joint depend on its velocity: give v along with a")
-        a = np.concatenate([a[..., :3], a[..., 3:] + np.cross(v[..., :3], v[..., 3:])], axis=-1)
+        a = np.concatenate([a[..., :3], a[..., 3:] + _turning(v)], axis=-1)
     return [None if x is None else np.concatenate([times(R, x[..., 3:]), x[..., :3]], axis=-1) for x in (v, a, tau)]
 
 
@@ -100,9 +98,14 @@ def _to_body(R: Array, v: Array | None, a: Array | None, tau: Array | None) -> l
     """The way back."""
     Rt = np.swapaxes(R, -1, -2)
     found = [None if x is None else np.concatenate([x[..., 3:], times(Rt, x[..., :3])], axis=-1) for x in (v, a, tau)]
-    velocity, acceleration = found[:2]
+    velocity, acceleration, _ = found
     if acceleration is not None:
-        if velocity is None:
-            raise UnsupportedError("accelerations of a free joint depend on its velocity: give v along with a")
-        acceleration[..., 3:] -= np.cross(velocity[..., :3], velocity[..., 3:])
+        acceleration[..., 3:] -= _turning(velocity)
     return found
+
+
+def _turning(v: Array | None) -> Array:
+    """ω × v of a free joint: by how much the acceleration of its point is more than v̇ in the body's axes."""
+    if v is None:
+        raise UnsupportedError("accelerations of a free joint depend on its velocity: give v along with a")
+    return np.cross(v[..., :3], v[..., 3:])

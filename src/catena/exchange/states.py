@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from catena.errors import ShapeError
+from catena.arguments.arrays import Port, Signature
 
 Array = npt.NDArray[np.float64]
 
@@ -33,26 +33,11 @@ class Joined(NamedTuple):
 
 def taken(question: str, nq: int, nv: int, given: State) -> State:
     """The arrays as float64, of the same leading dimensions; other shapes are an error that names the array."""
-    found: dict[str, Array | None] = {}
-    for name, value in given._asdict().items():
-        size = nq if name == "q" else nv
-        found[name] = None if value is None else _array(question, name, value, size)
-    shapes = {name: x.shape[:-1] for name, x in found.items() if x is not None}
-    try:
-        leading = np.broadcast_shapes(*shapes.values())
-    except ValueError:
-        raise ShapeError(f"{question}: the leading dimensions {shapes} do not broadcast together") from None
-    return State(**{n: None if x is None else np.broadcast_to(x, (*leading, x.shape[-1])) for n, x in found.items()})  # type: ignore[arg-type]
-
-
-def _array(question: str, name: str, value: Any, size: int) -> Array:
-    try:
-        x = np.asarray(value, dtype=float)
-    except (TypeError, ValueError):
-        raise ShapeError(f"{question}: {name} must hold real numbers, got a {type(value).__name__}") from None
-    if x.ndim == 0 or x.shape[-1] != size:
-        raise ShapeError(f"{question}: {name} must have shape (..., {size}), got {x.shape}")
-    return x
+    present = {name: value for name, value in given._asdict().items() if value is not None}
+    ports = tuple(Port(name, (nq if name == "q" else nv,)) for name in present)
+    arrays, leading = Signature(question, ports, (), np.dtype(float)).arguments(list(present.values()))
+    wide = [np.broadcast_to(x.astype(float, copy=False), (*leading, x.shape[-1])) for x in arrays]
+    return State(**dict(zip(present, wide, strict=True)))
 
 
 def empty(like: State, nq: int, nv: int) -> State:
