@@ -33,7 +33,7 @@ def factors(links: Links, diagonal: Field, coupling: Field) -> tuple[Field, Fiel
         S[k], total[k] = Dofs(diagonal[k]), 0
     for k in links.tip_to_base():
         rows, A = _square(list(S[k])), _square(coupling[k])
-        pivot = SmallSymmetric([row[: i + 1] for i, row in enumerate(rows)]).inv
+        pivot = SmallSymmetric.of(rows).inv
         unit = [[int(i == j) for j in range(len(A))] for i in range(len(A))]
         inverse[k] = [x for row in _transposed([list(pivot @ Dofs(e)) for e in unit]) for x in row]
         K = _transposed([list(pivot @ Dofs(column)) for column in _transposed(A)])

@@ -52,8 +52,8 @@ def consistent_inverse(links: Any, q: Field, *points: list[Scalar] | None, place
     """J̄ = M⁻¹ Jᵀ Λ, nv rows: the right inverse of J that is weighted by M."""
     whitener = Whitener(links, q)
     columns = whitener.wrenches(q, places, points)
-    Omega = SmallSymmetric([row[: i + 1] for i, row in enumerate(whitener.products(columns, columns))])
-    return [list(Omega.inv @ Dofs(row)) for row in whitener.products(whitener.torques(), columns)]
+    Lambda = SmallSymmetric.of(whitener.products(columns, columns)).inv
+    return [list(Lambda @ Dofs(row)) for row in whitener.products(whitener.torques(), columns)]
 
 
 def operational_dynamics(
@@ -62,21 +62,20 @@ def operational_dynamics(
     """Λ, μ and p of Λ ẍ + μ + p = F: μ = Λ (J M⁻¹ C v − J̇ v) and p = Λ J M⁻¹ g (Khatib 1987)."""
     points: list[Any] = list(points_of(point, places))
     Omega = mobility(links, q, *points, places=places)
-    hold = SmallSymmetric([row[: i + 1] for i, row in enumerate(Omega)]).inv
+    Lambda = SmallSymmetric.of(Omega).inv
     factors = factor(links, q)
     swung, hung = (
         jacobian_times(links, q, solve(links, q, *factors, torque), point, places=places)
         for torque in (coriolis_times(links, q, v, v), gravity_torque(links, q))
     )
     drift = jacobian_dot_times(links, q, v, point, places=places)
-    mu = hold @ Dofs([x - y for x, y in zip(swung, drift, strict=True)])
-    return inverse(Omega), list(mu), list(hold @ Dofs(hung))
+    mu = Lambda @ Dofs([x - y for x, y in zip(swung, drift, strict=True)])
+    return inverse(Omega), list(mu), list(Lambda @ Dofs(hung))
 
 
 def inverse(S: Matrix) -> Matrix:
     """The inverse of a symmetric positive definite matrix, without pivoting."""
-    lower = small.inverse(SmallSymmetric([row[: i + 1] for i, row in enumerate(S)])).lower
-    return [[lower[max(i, j)][min(i, j)] for j in range(len(S))] for i in range(len(S))]
+    return small.inverse(SmallSymmetric.of(S)).rows
 
 
 def response(links: Links, q: Field, G: Field, D: Field, f: Field) -> tuple[Field, Field]:

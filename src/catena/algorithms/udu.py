@@ -16,7 +16,7 @@ from __future__ import annotations
 from typing import Any
 
 from catena.algorithms.newton_euler import at_rest
-from catena.algorithms.steps import free_joint
+from catena.algorithms.steps import filtered, free_joint, smoothed
 from catena.functions.function import Function
 from catena.scalars import Scalar
 from catena.spatial import Force, Motion
@@ -61,15 +61,13 @@ def _eliminated(links: Links, Bt: Field, pt: Field, M: Field, eta: Field, tau: F
     m, psi, tau_hat, tau_tilde, mu, vdot = links.fields("m psi tau_hat tau_tilde mu vdot")
     for i in links.tip_to_base():
         m[i], psi[i], M_ii = free_joint(M[i], pt[i], i.armature)  # (32), (33), below (35)
-        tau_hat[i] = tau[i] - pt[i] @ eta[i]  # (36)
+        tau_hat[i], eta_ii = filtered(eta[i], tau[i], pt[i], psi[i])  # (36)
         tau_tilde[i] = m[i].inv @ tau_hat[i]
         M[i.parent] += Bt[i].congruence(M_ii)  # (35)
-        eta[i.parent] += Bt[i] @ (psi[i] @ tau_hat[i] + eta[i])  # (37)
+        eta[i.parent] += Bt[i] @ eta_ii  # (37)
     mu[links.base] = Motion.zero()
     for i in links.base_to_tip():
-        mu_in = Bt[i].T @ mu[i.parent]  # (39)
-        vdot[i] = tau_tilde[i] - psi[i].T @ mu_in  # (38)
-        mu[i] = pt[i].T @ vdot[i] + mu_in
+        vdot[i], mu[i] = smoothed(Bt[i].T @ mu[i.parent], tau_tilde[i], pt[i], psi[i])  # (38), (39)
     return vdot
 
 

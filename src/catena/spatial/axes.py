@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import reduce
 from operator import add
@@ -177,6 +177,17 @@ class SmallSymmetric:
     lower: list[list[Scalar]]
     shifted: bool = False
     _inverse: list[InverseOfSmall] = field(default_factory=list, repr=False)
+
+    @classmethod
+    def of(cls, rows: Sequence[Sequence[Scalar]]) -> SmallSymmetric:
+        """The matrix with these rows; what is above the diagonal is not looked at."""
+        return cls([list(row[: i + 1]) for i, row in enumerate(rows)])
+
+    @property
+    def rows(self) -> list[list[Scalar]]:
+        """The whole matrix, row by row."""
+        n = len(self.lower)
+        return [[self.lower[max(i, j)][min(i, j)] for j in range(n)] for i in range(n)]
 
     def plus_diagonal(self, d: Dofs) -> SmallSymmetric:
         """D with d added to its diagonal."""

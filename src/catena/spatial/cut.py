@@ -67,8 +67,7 @@ def carrying(W: Mobility, P: ArticulatedInertia) -> tuple[Mobility, list[Scalar]
     With W = L diag(d) Lᵀ it is L (diag(1/d) + Lᵀ P L)⁻¹ Lᵀ, so a P that is singular, or much larger than W⁻¹, costs no
     digits.
     """
-    rows = W.rows
-    factors = SmallSymmetric([rows[i][: i + 1] for i in range(6)]).inv
+    factors = SmallSymmetric.of(W.rows).inv
     columns = [Motion.of([0] * j + [1] + [factors.L[i][j] for i in range(j + 1, 6)]) for j in range(6)]
     felt = [P @ column for column in columns]
     inner = SmallSymmetric([[columns[j].dot(felt[i]) for j in range(i + 1)] for i in range(6)])

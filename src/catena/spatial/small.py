@@ -11,9 +11,7 @@ from catena.spatial.axes import Dofs, InverseOfSmall, SmallSymmetric
 
 def times(D: SmallSymmetric, x: Dofs) -> Dofs:
     """D x."""
-    n = len(x)
-    rows = [[D.lower[max(i, j)][min(i, j)] for j in range(n)] for i in range(n)]
-    return Dofs([Dofs(row).dot(x) for row in rows])
+    return Dofs([Dofs(row).dot(x) for row in D.rows])
 
 
 def solve(D: SmallSymmetric, x: Dofs) -> Dofs:
@@ -47,7 +45,7 @@ def inverse(D: SmallSymmetric) -> SmallSymmetric:
     """D⁻¹ itself, column by column."""
     n = len(D.lower)
     columns = [D.inv @ Dofs([int(i == j) for i in range(n)]) for j in range(n)]
-    return SmallSymmetric([[columns[j][i] for j in range(i + 1)] for i in range(n)])
+    return SmallSymmetric.of([[column[i] for column in columns] for i in range(n)])
 
 
 def back(y: list[Scalar], factors: InverseOfSmall) -> Dofs:
