@@ -11,7 +11,7 @@ from catena.arguments.arrays import Port, Signature
 from catena.bridges.maps import Map
 from catena.bridges.samples import common
 from catena.errors import UnknownNameError, UnsupportedError
-from catena.functions.question import question_named
+from catena.functions.question import as_returned, question_named
 from catena.functions.store import check_kernel_shape
 from catena.kernels.call.words import Role
 from catena.later import optional, reading_files
@@ -110,10 +110,8 @@ class Asked:
         return Signature(self.question, ports, of.outputs, np.dtype(np.float64)).arguments(dummies)[1]
 
     def results(self, found: Sequence[Any]) -> Any:
-        """The results as the question gives them: one alone, several as a tuple, with names if they have names."""
-        if len(found) == 1:
-            return found[0]
-        return tuple(found) if self._wrapper is None else self._wrapper(*found)
+        """The results as the question gives them."""
+        return as_returned(found, self._wrapper)
 
     def _made(self, given: tuple[str, ...]) -> Map:
         options = {name: value for name, value in self._options.items() if name != "kernel"}

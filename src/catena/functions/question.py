@@ -22,10 +22,11 @@ import numpy as np
 import numpy.typing as npt
 
 from catena.arguments.arrays import Port, Signature
-from catena.arguments.chunks import Call, any_chunked, over_chunks
+from catena.arguments.chunks import any_chunked
 from catena.arguments.dtypes import checked_dtype
 from catena.arguments.wrenches import frames_of, wrenches
 from catena.errors import ShapeError, UnknownNameError, UnsupportedError
+from catena.functions.chunked import in_chunks
 from catena.functions.function import Function
 from catena.functions.store import Compiled
 from catena.functions.watch import Watch
@@ -120,6 +121,17 @@ class Answer(NamedTuple):
         """The places of the asked object's own arrays that are needed."""
         return [source for source in self.sources if isinstance(source, int)]
 
+    def returned(self, results: Sequence[Any]) -> Any:
+        """The results as a call gives them."""
+        return as_returned(results, self.wrapper)
+
+
+def as_returned(results: Sequence[Any], wrapper: type | None) -> Any:
+    """One result alone, or several as a tuple, with names if there is a class of such."""
+    if len(results) == 1:
+        return results[0]
+    return tuple(results) if wrapper is None else wrapper(*results)
+
 
 class Declared:
     """A question: its parameters with their roles, and the way from a call to an answer that knows every case."""
@@ -149,11 +161,11 @@ class Declared:
         """The answer for values of all parameters, in order."""
         keys = [self._key(*each) for each in zip(self.roles, values, self.defaults, strict=True)]
         found = self._found(asked, keys, values)
+        by_name = dict(zip(self.names, values, strict=True))
         if any_chunked(values) or (found.own and any_chunked(asked._own[:1])):
-            return self._in_chunks(asked, values, found)
+            return found.returned(in_chunks(asked, self.name, by_name, found))
         if any(asked._own[place] is None for place in found.own):
             asked._make_own()
-        by_name = dict(zip(self.names, values, strict=True))
         arrays = [asked._own[x] if isinstance(x, int) else self._array(asked, x, by_name[x]) for x in found.sources]
         try:
             given, batch = found.signature.arguments(arrays)
@@ -166,37 +178,7 @@ class Declared:
         results = found.kernel.compute(given, wanted, batch, keep=out is not None)
         if found.watch is not None:
             found.watch.look(seen, results, batch)
-        results = found.signature.given_back(out, results)
-        if len(results) == 1:
-            return results[0]
-        return tuple(results) if found.wrapper is None else found.wrapper(*results)
-
-    def _in_chunks(self, asked: Answering, values: Sequence[Any], found: Answer) -> Any:
-        """The answer as Dask arrays, where some arrays are Dask's."""
-        by_name = dict(zip(self.names, values, strict=True))
-        if by_name.pop("out", None) is not None:
-            raise UnsupportedError(
-                f"{self.label(asked)}: out cannot be given with Dask arrays, which are computed later"
-            )
-        root, make, own = asked._anew()
-        arrays, ports = [x for x, _ in own], [port for _, port in own]
-        known = {port.name: port for port in found.signature.inputs}
-        places: dict[str, Any] = {}
-        for name, value in by_name.items():
-            if isinstance(value, Mapping):
-                places[name] = dict(zip(value, range(len(arrays), len(arrays) + len(value)), strict=True))
-                arrays += value.values()
-                ports += [Port(f"{name}[{key!r}]", (6,)) for key in value]
-            elif name in found.sources:
-                places[name] = len(arrays)
-                arrays.append(value)
-                ports.append(known[name])
-        options = {name: value for name, value in by_name.items() if name not in places}
-        call = Call(answered, root, (make, len(own), self.name, places, options))
-        outputs = found.signature.outputs
-        dtypes = [found.signature.dtype] * len(outputs)
-        results = over_chunks(call, arrays, ports, outputs, dtypes, self.label(asked))
-        return results[0] if len(results) == 1 else results if found.wrapper is None else found.wrapper(*results)
+        return found.returned(found.signature.given_back(out, results))
 
     def _found(self, asked: Answering, keys: Sequence[Any], values: Sequence[Any]) -> Answer:
         """How these options are answered, found out once; those that cannot be looked up are refused by name."""
@@ -303,19 +285,6 @@ class Declared:
         return len(arrays) if all(arrays) and not any(given[len(arrays) :]) else -1
 
 
-def answered(
-    root: Any, arrays: Sequence[Any], make: Any, own: int, name: str, places: Mapping[str, Any], options: Any
-) -> tuple[Any, ...]:
-    """The answer for one chunk of Dask arrays; `places` says which of the arrays each parameter is."""
-    asked = root if make is None else make(root, *arrays[:own])
-    given = {
-        name: {key: arrays[i] for key, i in at.items()} if isinstance(at, dict) else arrays[at]
-        for name, at in places.items()
-    }
-    found = getattr(asked, name)(**given, **options)
-    return found if isinstance(found, tuple) else (found,)
-
-
 def _kept(given: Sequence[Array], wanted: Sequence[Array | None]) -> list[Array]:
     """Arguments as they are before results are written over them."""
     outs = [x for x in wanted if x is not None]
@@ -336,21 +305,13 @@ def _hashable(key: Any) -> Any:
 
 def _binder(method: Callable[..., Any], parameters: Sequence[inspect.Parameter]) -> Callable[..., tuple[Any, ...]]:
     """A function with the signature of a method that gives the values of all parameters, self first."""
-    names = ["self", *[p.name for p in parameters]]
-    plain = [p.replace(annotation=p.empty, default=p.empty) for p in parameters]
-    texts, keyword_only = ["self"], False
-    for p in plain:
-        if p.kind is p.KEYWORD_ONLY and not keyword_only:
-            texts.append("*")
-            keyword_only = True
-        texts.append(p.name)
-    bound: Any = eval(f"lambda {', '.join(texts)}: ({', '.join(names)},)")
-    bound.__defaults__ = tuple(
-        p.default for p in parameters if p.default is not p.empty and p.kind is not p.KEYWORD_ONLY
-    )
-    bound.__kwdefaults__ = {
-        p.name: p.default for p in parameters if p.default is not p.empty and p.kind is p.KEYWORD_ONLY
-    }
+    positional = [p for p in parameters if p.kind is p.POSITIONAL_OR_KEYWORD]
+    keywords = [p for p in parameters if p.kind is p.KEYWORD_ONLY]
+    names = [["self", *[p.name for p in positional]], [p.name for p in keywords]]
+    taken = [*names[0], *(["*"] if keywords else []), *names[1]]
+    bound: Any = eval(f"lambda {', '.join(taken)}: ({', '.join(names[0] + names[1])},)")
+    bound.__defaults__ = tuple(p.default for p in positional if p.default is not p.empty)
+    bound.__kwdefaults__ = {p.name: p.default for p in keywords if p.default is not p.empty}
     bound.__name__, bound.__qualname__ = method.__name__, method.__qualname__
     return cast("Callable[..., tuple[Any, ...]]", bound)
 
