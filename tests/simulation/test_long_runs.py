@@ -14,7 +14,7 @@ import pytest
 from tests import rollout_soak
 
 import catena
-from catena.simulation import simulate as module
+from catena.simulation import parts
 
 SWING = np.array([0.3, -0.8, 0.5, 1.2, -0.4, 0.7, 0.2])
 
@@ -65,7 +65,7 @@ def simulated(integrator: str, **more: Any) -> catena.Run:
 
 MORTAL = """
 import os, sys
-from catena.simulation import checkpoints, simulate
+from catena.simulation import checkpoints, parts
 from {module} import simulated
 
 write, count = checkpoints.Checkpoint.write, []
@@ -76,7 +76,7 @@ def mortal(self, *arguments):
         os.kill(os.getpid(), 9)
     write(self, *arguments)
 
-checkpoints.Checkpoint.write, checkpoints.PAUSE, simulate.PACE = mortal, 0.0, 0.0
+checkpoints.Checkpoint.write, checkpoints.PAUSE, parts.PACE = mortal, 0.0, 0.0
 checkpoints.SHARE = float("inf")
 simulated({integrator!r}, checkpoint={path!r})
 """
@@ -107,7 +107,7 @@ def the_same(found: catena.Run, whole: catena.Run) -> None:
 
 
 def test_an_interrupted_simulation_leaves_a_checkpoint(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    plain, calls, path = module.run_of, list[int](), tmp_path / "run.npz"
+    plain, calls, path = parts.run_of, list[int](), tmp_path / "run.npz"
 
     def interrupted(*arguments: Any) -> Any:
         calls.append(1)
@@ -116,8 +116,8 @@ def test_an_interrupted_simulation_leaves_a_checkpoint(monkeypatch: pytest.Monke
         return plain(*arguments)
 
     with monkeypatch.context() as patch:
-        patch.setattr(module, "run_of", interrupted)
-        patch.setattr(module, "PACE", 0.0)
+        patch.setattr(parts, "run_of", interrupted)
+        patch.setattr(parts, "PACE", 0.0)
         assert "interrupted" in simulated("rk4", checkpoint=path).how
     the_same(simulated("rk4", checkpoint=path), simulated("rk4"))
 

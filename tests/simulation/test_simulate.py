@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import catena
-from catena.simulation import simulate as module
+from catena.simulation import parts
 from catena.simulation.events import Event
 
 
@@ -153,7 +153,7 @@ def test_adaptive_steps_know_controllers_springs_and_losses() -> None:
 
 
 def test_interruption_returns_what_was_done(arm: catena.Robot, monkeypatch: pytest.MonkeyPatch) -> None:
-    plain, calls = module.run_of, []
+    plain, calls = parts.run_of, []
 
     def interrupted(*arguments: Any) -> Any:
         calls.append(1)
@@ -161,12 +161,12 @@ def test_interruption_returns_what_was_done(arm: catena.Robot, monkeypatch: pyte
             raise KeyboardInterrupt
         return plain(*arguments)
 
-    monkeypatch.setattr(module, "run_of", interrupted)
-    monkeypatch.setattr(module, "PACE", 0.0)
+    monkeypatch.setattr(parts, "run_of", interrupted)
+    monkeypatch.setattr(parts, "PACE", 0.0)
     run = catena.simulate(arm, np.zeros(3), np.ones(3), 1.0, 1e-3)
-    assert len(run.t) == 2 * module.FIRST + 1
+    assert len(run.t) == 2 * parts.FIRST + 1
     assert run.how == "interrupted at 0.032 s"
-    assert np.array_equal(run.q, arm.rollout(np.zeros(3), np.ones(3), None, 1e-3, steps=2 * module.FIRST).q)
+    assert np.array_equal(run.q, arm.rollout(np.zeros(3), np.ones(3), None, 1e-3, steps=2 * parts.FIRST).q)
     calls[:] = [1, 1]  # before anything is done
     run = catena.simulate(arm, np.zeros(3), np.ones(3), 1.0, 1e-3, control=lambda t, q, v: np.array(-v, float))
     assert run.how.endswith("interrupted at 0 s")

@@ -17,7 +17,7 @@ from catena.arguments.scalars import real
 from catena.errors import ShapeError, UnsupportedError
 from catena.questions.stepping import rates
 from catena.simulation.asked import Prepared
-from catena.simulation.simulate import Filled
+from catena.simulation.parts import Filled
 
 Array = npt.NDArray[Any]
 

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import os
-import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, cast
 
@@ -32,9 +31,10 @@ from catena.simulation.events import STOP, Event, Watch, ends, happened, watched
 from catena.simulation.forces import JointLimits
 from catena.simulation.ground import Ground
 from catena.simulation.laws import Control
+from catena.simulation.parts import Filled, part_of, parts
 from catena.simulation.pins import Pins
 from catena.simulation.progress import Bar
-from catena.simulation.rolling import Rollout, run_of
+from catena.simulation.rolling import Rollout
 from catena.simulation.run import Run
 from catena.simulation.stiffness import warn_of_stiffness
 
@@ -47,14 +47,8 @@ Array = npt.NDArray[Any]
 OWN = ("adaptive", "variational")
 """Integrators that single steps do not have."""
 
-PACE = 0.1
-"""About so many seconds are computed at a time: then Ctrl-C is heard, and the progress bar moves."""
-
 MOST_STEPS = 2**53
 """Beyond these, steps cannot be counted in the time that they take."""
-
-FIRST = 16
-"""Steps that are made first, or as many as lead to one row, to see how long they take."""
 
 
 def simulate(
@@ -196,7 +190,7 @@ def _simulated(
         try:
             if not run.over:
                 more = tolerance, run.rows, run.state, run.memory
-                run.fill(_parts(integrator, rollout, run.q, run.v, *more), bar)
+                run.fill(parts(integrator, rollout, run.q, run.v, *more), bar)
         except KeyboardInterrupt:
             run.interrupted = True
     return run.finished()
@@ -218,20 +212,6 @@ def _rollout(robot: Any, asked: Asked, options: Options) -> Rollout:
     if isinstance(robot, ClosedChains):
         check_movable(cast("System", robot), asked.q)
     return Rollout(robot, asked, options)
-
-
-@dataclass(frozen=True)
-class Filled:
-    """States were computed up to a row; steps, counted from the start, and joints at which samples diverged.
-
-    `memory` is what friction remembers there, `state` what the integrator needs to go on, besides q and v of that row.
-    """
-
-    rows: int
-    step: Array
-    joint: Array
-    memory: Mapping[str, Array] = field(default_factory=dict)
-    state: Mapping[str, Any] = field(default_factory=dict)
 
 
 class _Simulation:
@@ -285,7 +265,7 @@ class _Simulation:
             if self._ended(slice(first, part.rows + 1)):
                 self.over = True
                 if part.memory and self.rows < part.rows:
-                    self.memory = _part(self.rollout, self.q, self.v, first, self.rows - first, self.memory).memory
+                    self.memory = part_of(self.rollout, self.q, self.v, first, self.rows - first, self.memory).memory
                 return
             self.memory = part.memory
             if self.checkpoint is not None and self.checkpoint.due():
@@ -330,50 +310,6 @@ class _Simulation:
             None if rollout.control is None else rollout.torques(t, q, v),
             self.memory,
         )
-
-
-def _parts(
-    integrator: str,
-    rollout: Rollout,
-    q: Array,
-    v: Array,
-    tolerance: float,
-    row: int,
-    state: Mapping[str, Any],
-    memory: Mapping[str, Any],
-) -> Iterator[Filled]:
-    """What fills in rows after those that are there, by the name of the integrator."""
-    if integrator == "adaptive":
-        from catena.simulation.adaptive import adaptive_rows  # brings in SciPy
-
-        return adaptive_rows(rollout, q, v, tolerance, row, state)
-    if integrator == "variational":
-        from catena.simulation.variational import variational_rows
-
-        return variational_rows(rollout, q, v, row, state)
-    return _rows_by_steps(rollout, q, v, row, memory)
-
-
-def _rows_by_steps(rollout: Rollout, q: Array, v: Array, row: int, memory: Any) -> Iterator[Filled]:
-    """Fill in rows by rollouts, each about as long as :data:`PACE` allows."""
-    every = rollout.asked.every
-    size = max(1, FIRST // every)
-    while row < rollout.rows:
-        count = min(size, rollout.rows - row)
-        began = time.perf_counter()
-        part = _part(rollout, q, v, row, count, memory)
-        q[..., row : row + count + 1, :], v[..., row : row + count + 1, :] = part.q, part.v
-        step = np.where(part.diverged_step >= 0, part.diverged_step + row * every, -1)
-        row, memory = row + count, part.memory
-        yield Filled(row, step, part.diverged_joint, memory)
-        if time.perf_counter() - began < PACE / 2:
-            size *= 2
-
-
-def _part(rollout: Rollout, q: Array, v: Array, row: int, count: int, memory: Any) -> Run:
-    """So many rows from one that is filled in."""
-    every, state = rollout.asked.every, (q[..., row, :].copy(), v[..., row, :].copy())
-    return run_of(rollout.again(q=state[0], v=state[1], steps=count * every, first=row * every, memory=memory or None))
 
 
 def _steps(duration: Any, dt: Any) -> int:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -15,7 +14,7 @@ from catena.errors import UnsupportedError
 from catena.model.joints import JOINT_TYPES
 from catena.simulation.asked import Prepared
 from catena.simulation.divergence import culprit, healthy
-from catena.simulation.simulate import FIRST, PACE, Filled
+from catena.simulation.parts import Filled, paced
 
 Array = npt.NDArray[Any]
 
@@ -40,20 +39,18 @@ def variational_rows(rollout: Prepared, q: Array, v: Array, row: int, state: Map
     at = {"q": q[..., 0, :].copy(), "u": v[..., 0, :].copy(), "tau": np.zeros(robot.nv), **dict.fromkeys(SUMS, 0.0)}
     at["count"] = float(rollout.first)
     at["p"] = robot.mass_matrix(at["q"]) @ at["u"]
-    at, size = {**at, **state}, max(1, FIRST // every)
-    while row < rollout.rows:
-        count, began = min(size, rollout.rows - row), time.perf_counter()
+    at = {**at, **state}
+    for start, count in paced(row, rollout.rows, every):
         kernel = made(count, every * ITERATIONS)
         given = {**at, "dt": rollout.dt, **values}
         results = kernel(*[given[port.name] for port in kernel.inputs])
         found = dict(zip([port.name for port in kernel.outputs], results, strict=True))
-        new = slice(row + 1, row + count + 1)
+        new = slice(start + 1, start + count + 1)
         q[..., new, :] = found["q"][..., 1:, :]
         v[..., new, :] = robot.mass_matrix(q[..., new, :]).solve(found["p"][..., 1:, :])
         at = {**found, "q": found["q"][..., -1, :], "p": found["p"][..., -1, :]}
-        yield Filled(row + count, *_failed(rollout, q, v, slice(row, row + count + 1), found["worst"]), state=at)
-        row += count
-        size *= 2 if time.perf_counter() - began < PACE / 2 else 1
+        failed = _failed(rollout, q, v, slice(start, start + count + 1), found["worst"])
+        yield Filled(start + count, *failed, state=at)
 
 
 def _refuse(rollout: Prepared) -> None:
