@@ -21,7 +21,8 @@ import numpy.typing as npt
 
 from catena.arguments.arrays import Port, as_array, batch_shape
 from catena.arguments.poses import target_of
-from catena.model.lie import rotation_matrix
+from catena.functions.recipes import times
+from catena.model.lie import pose_matrix, rotation_matrix
 
 if TYPE_CHECKING:
     from catena.robot import Robot
@@ -36,14 +37,14 @@ def pose(rotation: Any = None, position: npt.ArrayLike | None = None) -> Array:
     turn, place = target_of((rotation, position), "pose", "(rotation, position)")
     parts = [np.eye(3) if turn is None else turn, np.zeros(3) if place is None else place]
     batch_shape(parts, (Port("rotation", (3, 3)), Port("position", (3,))), "pose")
-    return _joined(*parts)
+    return pose_matrix(*parts)
 
 
 def inverse(pose: npt.ArrayLike) -> Array:
     """The pose of the first frame seen from the second, (..., 4, 4)."""
     rotation, position = _parts(pose, "inverse", "pose")
     back = np.swapaxes(rotation, -1, -2)
-    return _joined(back, -(back @ position[..., None])[..., 0])
+    return pose_matrix(back, -times(back, position))
 
 
 def relative(first: npt.ArrayLike, second: npt.ArrayLike) -> Array:
@@ -51,14 +52,14 @@ def relative(first: npt.ArrayLike, second: npt.ArrayLike) -> Array:
     (R, p), (S, s) = _parts(first, "relative", "first"), _parts(second, "relative", "second")
     batch_shape([p, s], (Port("first", (3,)), Port("second", (3,))), "relative")
     back = np.swapaxes(R, -1, -2)
-    return _joined(back @ S, (back @ (s - p)[..., None])[..., 0])
+    return pose_matrix(back @ S, times(back, s - p))
 
 
 def exp(twist: npt.ArrayLike) -> Array:
     """The pose (..., 4, 4) that a twist (..., 6), angular first, leads to in unit time."""
     body = _body()
     q = body.integrate(body.neutral(), as_array(twist, Port("twist", (6,)), "exp"))
-    return _joined(rotation_matrix(q[..., 3:]), q[..., :3])
+    return pose_matrix(rotation_matrix(q[..., 3:]), q[..., :3])
 
 
 def log(pose: npt.ArrayLike) -> Array:
@@ -84,10 +85,3 @@ def _parts(value: npt.ArrayLike, question: str, name: str) -> tuple[Array, Array
     assert rotation is not None
     assert position is not None
     return rotation, position
-
-
-def _joined(rotation: Array, position: Array) -> Array:
-    leading = np.broadcast_shapes(rotation.shape[:-2], position.shape[:-1])
-    made = np.zeros((*leading, 4, 4))
-    made[..., :3, :3], made[..., :3, 3], made[..., 3, 3] = rotation, position, 1.0
-    return made

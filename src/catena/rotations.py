@@ -20,7 +20,7 @@ from scipy.spatial.transform import Rotation
 from catena.arguments.arrays import as_floats
 from catena.arguments.words import one_of
 from catena.errors import ShapeError
-from catena.model.lie import rotation_matrix
+from catena.model.lie import pose_matrix, rotation_matrix, skew, turn_about
 from catena.slopes import Sloped, collected
 from catena.spatial import Mat3, Vec3
 from catena.spatial.quaternion import pose_exp
@@ -30,7 +30,7 @@ from catena.trace.interpret import values
 
 Array = npt.NDArray[Any]
 
-E = np.cross(np.eye(3)[:, None, :], -np.eye(3)) + 0.0
+E = skew(np.eye(3))
 """The basis E_1, E_2, E_3 of so(3): Ẽ_i = hat(e_i), (3, 3, 3)."""
 
 EULER = tuple(a + b + c for a in "XYZ" for b in "XYZ" for c in "XYZ" if a != b and b != c)
@@ -42,13 +42,11 @@ def hat(v: npt.ArrayLike) -> Array:
 
     The matrix of a twist (ω, v) is [ω̃ v; 0 0], an element of se(3).
     """
-    x = np.asarray(v, dtype=float)
-    if x.shape[-1:] not in ((3,), (6,)):
-        raise ShapeError(f"v: expected 3 or 6 numbers along the last axis, found shape {x.shape}")
+    x = _last("v", v, 3, 6)
     if x.shape[-1] == 3:
-        return _skew(x)
+        return skew(x)
     matrix = np.zeros((*x.shape[:-1], 4, 4))
-    matrix[..., :3, :3], matrix[..., :3, 3] = _skew(x[..., :3]), x[..., 3:]
+    matrix[..., :3, :3], matrix[..., :3, 3] = skew(x[..., :3]), x[..., 3:]
     return matrix
 
 
@@ -57,9 +55,7 @@ def vee(matrix: npt.ArrayLike) -> Array:
 
     Of a matrix that is not skew, the skew part is taken.
     """
-    A = np.asarray(matrix, dtype=float)
-    if A.shape[-2:] not in ((3, 3), (4, 4)):
-        raise ShapeError(f"matrix: expected 3 x 3 or 4 x 4 matrices, found shape {A.shape}")
+    A = _square("matrix", matrix, 3, 4)
     pairs = ((2, 1), (0, 2), (1, 0))
     turn = np.stack([0.5 * (A[..., i, j] - A[..., j, i]) for i, j in pairs], axis=-1)
     return turn if A.shape[-1] == 3 else np.concatenate([turn, A[..., :3, 3]], axis=-1)
@@ -67,17 +63,11 @@ def vee(matrix: npt.ArrayLike) -> Array:
 
 def exp(v: npt.ArrayLike) -> Array:
     """The rotation (..., 3, 3) that a vector (..., 3), rad, generates; the motion (..., 4, 4) of a twist (..., 6)."""
-    x = np.asarray(v, dtype=float)
-    if x.shape[-1:] not in ((3,), (6,)):
-        raise ShapeError(f"v: expected 3 or 6 numbers along the last axis, found shape {x.shape}")
+    x = _last("v", v, 3, 6)
     shift = x[..., 3:] if x.shape[-1] == 6 else np.zeros(x.shape)
     turn, moved = pose_exp(*[Vec3(*np.moveaxis(part, -1, 0)) for part in (x[..., :3], shift)])
     R = rotation_matrix(np.stack([*turn], axis=-1))
-    if x.shape[-1] == 3:
-        return R
-    matrix = np.zeros((*x.shape[:-1], 4, 4))
-    matrix[..., :3, :3], matrix[..., :3, 3], matrix[..., 3, 3] = R, np.stack([*moved], axis=-1), 1.0
-    return matrix
+    return R if x.shape[-1] == 3 else pose_matrix(R, np.stack([*moved], axis=-1))
 
 
 def log(matrix: npt.ArrayLike) -> Array:
@@ -85,9 +75,7 @@ def log(matrix: npt.ArrayLike) -> Array:
 
     It is the inverse of :func:`exp`. A turn by π has two such vectors, of which one is given.
     """
-    A = np.asarray(matrix, dtype=float)
-    if A.shape[-2:] not in ((3, 3), (4, 4)):
-        raise ShapeError(f"matrix: expected 3 x 3 or 4 x 4 matrices, found shape {A.shape}")
+    A = _square("matrix", matrix, 3, 4)
     R = A[..., :3, :3]
     turn = Rotation.from_matrix(R.reshape(-1, 3, 3)).as_rotvec().reshape(R.shape[:-1]) if R.size else R[..., 0]
     if A.shape[-1] == 3:
@@ -98,12 +86,7 @@ def log(matrix: npt.ArrayLike) -> Array:
 
 def axis_turn(axis: str, angle: npt.ArrayLike) -> Array:
     """The rotation by an angle (...), rad, about the axis "X", "Y" or "Z": (..., 3, 3)."""
-    c, s = np.cos(angle), np.sin(angle)
-    i, j, k = {"X": (1, 2, 0), "Y": (2, 0, 1), "Z": (0, 1, 2)}[axis]
-    R = np.zeros((*np.shape(c), 3, 3))
-    R[..., i, i] = R[..., j, j] = c
-    R[..., i, j], R[..., j, i], R[..., k, k] = -s, s, 1.0
-    return R
+    return turn_about(one_of("axis", axis, "XYZ").lower(), angle)
 
 
 def euler_rotation(convention: str, angles: npt.ArrayLike) -> Array:
@@ -168,7 +151,7 @@ def exponential_jacobian(omega: npt.ArrayLike) -> Array:
 def motion_exponential_jacobian(twist: npt.ArrayLike) -> Array:
     """The Jacobian 𝒥 (..., 6, 6) from rates of a twist (w, u), (..., 6), to velocities (ω, v) of exp(twist)."""
     x = _last("twist", twist, 6)
-    W, U = _skew(x[..., :3]), _skew(x[..., 3:])
+    W, U = skew(x[..., :3]), skew(x[..., 3:])
     big = np.zeros((*x.shape[:-1], 12, 12))
     big[..., 0:3, 0:3] = big[..., 3:6, 3:6] = -W
     big[..., 3:6, 0:3] = -U
@@ -181,7 +164,7 @@ def motion_jacobian(rotation_jacobian: npt.ArrayLike, rotation: npt.ArrayLike) -
 
     `rotation_jacobian` J is (..., 3, k), `rotation` R is (..., 3, 3); the linear velocity is v = Rᵀ ḃ.
     """
-    J, R = as_floats(rotation_jacobian, "rotation_jacobian"), _matrix(rotation)
+    J, R = as_floats(rotation_jacobian, "rotation_jacobian"), _square("rotation", rotation, 3)
     if J.shape[-2:-1] != (3,):
         raise ShapeError(f"rotation_jacobian: expected 3 x k matrices, found shape {J.shape}")
     batch, k = np.broadcast_shapes(J.shape[:-2], R.shape[:-2]), J.shape[-1]
@@ -241,7 +224,7 @@ def rotation_derivatives(f: Callable[[Any], Any], rotation: npt.ArrayLike) -> Ar
     complex number, or an array of them, whose dimensions come before the last of the result: it is called for each
     rotation, with numbers that carry their slopes along (:mod:`catena.slopes`).
     """
-    R = _matrix(rotation)
+    R = _square("rotation", rotation, 3)
     slopes = _slopes(_of_rotation, f, R.reshape(*R.shape[:-2], 9))
     return _turning(R, slopes)
 
@@ -252,7 +235,7 @@ def motion_derivatives(f: Callable[[Any, Any], Any], rotation: npt.ArrayLike, po
     First along turns about, then along shifts along the body's own axes. `f` takes a :class:`~catena.spatial.Mat3` and
     a :class:`~catena.spatial.Vec3`, or arrays (3, 3) and (3,), as in :func:`rotation_derivatives`.
     """
-    R, b = np.broadcast_arrays(_matrix(rotation), _last("position", position, 3)[..., None])
+    R, b = np.broadcast_arrays(_square("rotation", rotation, 3), _last("position", position, 3)[..., None])
     b = b[..., 0]
     slopes = _slopes(_of_motion, f, np.concatenate([R.reshape(*R.shape[:-2], 9), b], axis=-1))
     Q = R.reshape(*R.shape[:-2], *(1,) * (slopes.ndim - R.ndim + 1), 3, 3)
@@ -302,19 +285,17 @@ def _turning(R: Array, slopes: Array) -> Array:
     return np.stack(entries, axis=-1)
 
 
-def _skew(v: Array) -> Array:
-    return np.cross(v[..., None, :], -np.eye(3)[:, :])
-
-
-def _last(what: str, x: npt.ArrayLike, size: int) -> Array:
+def _last(what: str, x: npt.ArrayLike, *sizes: int) -> Array:
     array = as_floats(x, what)
-    if array.shape[-1:] != (size,):
-        raise ShapeError(f"{what}: expected {size} numbers along the last axis, found shape {array.shape}")
+    if array.ndim < 1 or array.shape[-1] not in sizes:
+        expected = " or ".join(map(str, sizes))
+        raise ShapeError(f"{what}: expected {expected} numbers along the last axis, found shape {array.shape}")
     return array
 
 
-def _matrix(x: npt.ArrayLike) -> Array:
-    array = as_floats(x, "rotation")
-    if array.shape[-2:] != (3, 3):
-        raise ShapeError(f"rotation: expected 3 x 3 matrices, found shape {array.shape}")
+def _square(what: str, x: npt.ArrayLike, *sizes: int) -> Array:
+    array = as_floats(x, what)
+    if array.shape[-2:] not in [(size, size) for size in sizes]:
+        expected = " or ".join(f"{size} x {size}" for size in sizes)
+        raise ShapeError(f"{what}: expected {expected} matrices, found shape {array.shape}")
     return array

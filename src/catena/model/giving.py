@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from catena.model.joints import JOINT_TYPES, Screw
+from catena.model.lie import skew
 from catena.model.tree import Tree
 from catena.spatial import Dofs, Force
 
@@ -59,7 +60,7 @@ def _most(total: Array, H: Array) -> Array:
 
 def _inertia(tree: Tree, k: int) -> Array:
     """The spatial inertia of a link about its origin, (6, 6)."""
-    mass, lever = float(tree.mass[k]), _cross(tree.com[k])
+    mass, lever = float(tree.mass[k]), skew(tree.com[k])
     moment = mass * lever
     return np.block([[tree.inertia[k] - moment @ lever, moment], [-moment, mass * np.eye(3)]])
 
@@ -73,7 +74,7 @@ def _joint(tree: Tree, k: int, q: Array) -> tuple[Array, Array]:
     motion = joint_type.motion(dofs, pitch, Screw(0, 1, 0, 0))
     J = np.array([(motion @ Force.of(unit)).components for unit in np.eye(6).tolist()], dtype=float).T
     placed = _turned(tree.placement_rotation[k])
-    placed[:3, 3:] = _cross(tree.placement_position[k]) @ tree.placement_rotation[k]
+    placed[:3, 3:] = skew(tree.placement_position[k]) @ tree.placement_rotation[k]
     return axes @ Q.T, placed @ Q @ J @ Q.T
 
 
@@ -81,8 +82,3 @@ def _turned(R: Array) -> Array:
     turned = np.zeros((6, 6))
     turned[:3, :3] = turned[3:, 3:] = R
     return turned
-
-
-def _cross(p: Array) -> Array:
-    x, y, z = p
-    return np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])

@@ -1,4 +1,4 @@
-"""Rotations as arrays, for building mechanisms: quaternions (..., 4) in the order x, y, z, w, matrices (..., 3, 3).
+"""Rotations and poses as arrays: quaternions (..., 4) in the order x, y, z, w, matrices (..., 3, 3) and (..., 4, 4).
 
 Exponentials and logarithms are in :mod:`catena.spatial.quaternion`, over any scalar.
 """
@@ -32,6 +32,19 @@ def rotate(quaternion: Array, vector: Array) -> Array:
 def rotation_matrix(quaternion: Array) -> Array:
     """The 3x3 matrix of a unit quaternion."""
     return np.stack([rotate(quaternion, unit) for unit in np.eye(3)], axis=-1)
+
+
+def skew(vector: Array) -> Array:
+    """The matrices ṽ (..., 3, 3) of vectors v (..., 3): ṽ x = v × x."""
+    return np.cross(vector[..., None, :], -np.eye(3)) + 0.0
+
+
+def pose_matrix(rotation: Array, position: Array) -> Array:
+    """The matrices (..., 4, 4) of rotations (..., 3, 3) and positions (..., 3); leading dimensions broadcast."""
+    leading = np.broadcast_shapes(rotation.shape[:-2], position.shape[:-1])
+    made = np.zeros((*leading, 4, 4))
+    made[..., :3, :3], made[..., :3, 3], made[..., 3, 3] = rotation, position, 1.0
+    return made
 
 
 def turn_about(axis: str, angle: npt.ArrayLike) -> Array:

@@ -16,6 +16,7 @@ from catena.algorithms.denoc import POSES_AND_AXES
 from catena.arguments.arrays import as_floats
 from catena.errors import ShapeError
 from catena.functions.recipes import times
+from catena.model.lie import skew
 from catena.model.mimic import refuse_followers
 from catena.questions.elimination import Elimination, eliminate
 
@@ -67,7 +68,7 @@ class NaturalOrthogonalComplement:
         B = np.zeros((*shift.shape[:-1], 6, 6))
         if ancestor == j:
             B[..., range(6), range(6)] = 1.0
-            B[..., 3:, :3] = _cross(shift)
+            B[..., 3:, :3] = skew(shift)  # the cross-product tensor (5)
         return B
 
     def joint(self, i: int) -> Array:
@@ -217,11 +218,3 @@ class NaturalOrthogonalComplement:
         if array.shape[-1:] != (self.robot.tree.nv,):
             raise ShapeError(f"twists: v must have shape (..., {self.robot.tree.nv}), got {array.shape}")
         return array
-
-
-def _cross(x: Array) -> Array:
-    """The cross-product tensors (5) of vectors (..., 3)."""
-    zero = np.zeros_like(x[..., 0])
-    rows = [zero, -x[..., 2], x[..., 1], x[..., 2], zero, -x[..., 0], -x[..., 1], x[..., 0], zero]
-    tensors: Array = np.stack(rows, axis=-1).reshape(*x.shape, 3)
-    return tensors
