@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from catena.arguments.links import link_name
-from catena.errors import ShapeError, UnknownNameError, UnsupportedError
+from catena.errors import ShapeError, UnknownNameError, UnsupportedError, shown
 from catena.model.axes import axis_frame
 from catena.model.tree import Tree
 
@@ -117,7 +117,7 @@ def _force(name: Any, value: npt.ArrayLike, shape: tuple[int, ...]) -> Array:
 def _bearings(robot: Any, asked: str, q: Array, run: Run | None) -> dict[str, Array]:
     """What each link's parent exerts on it: at rest, or as the run moves, by the slopes of its speeds."""
     if asked != BEARINGS:
-        raise ShapeError(f"forces: expected a mapping from links to forces, or {BEARINGS!r}, got {asked!r}")
+        raise ShapeError(f"forces: expected a mapping from links to forces, or {BEARINGS!r}, got {shown(asked)}")
     if not hasattr(robot, "interlink_forces"):
         raise UnsupportedError(f"forces={BEARINGS!r} is for robots; of a System, give a mapping from links to forces")
     v = np.zeros((*q.shape[:-1], robot.nv)) if run is None else run.v

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from catena.errors import ShapeError
+from catena.errors import ShapeError, shown
 from catena.model.axes import axis_frame
 
 Array = npt.NDArray[Any]
@@ -38,7 +38,7 @@ class Camera:
             aspect: width of the picture over its height.
         """
         if np.shape(view) != (2,) or not np.isfinite(view).all():
-            raise ShapeError(f"view: expected an azimuth and an elevation in degrees, got {view!r}")
+            raise ShapeError(f"view: expected an azimuth and an elevation in degrees, got {shown(view)}")
         azimuth, elevation = np.radians(view)
         ground = axis_frame(up)
         level = ground[:, 0] * np.cos(azimuth) + ground[:, 1] * np.sin(azimuth)

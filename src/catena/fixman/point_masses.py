@@ -15,7 +15,7 @@ import numpy.typing as npt
 from scipy.sparse import csr_matrix, diags, vstack
 
 from catena.arguments.arrays import as_floats
-from catena.errors import ShapeError, SingularError
+from catena.errors import ShapeError, SingularError, shown
 from catena.fixman.families import Coordinate, Family
 from catena.fixman.hard_coordinates import CartesianPotential, HardCoordinates
 from catena.fixman.rounding import rounding
@@ -197,7 +197,7 @@ def partition(
     if weights.ndim != 1 or not (weights > 0).all():
         raise SingularError("masses: expected a number above zero for each point, infinity for one that does not move")
     if dimension not in (2, 3):
-        raise ShapeError(f"dimension: expected 2 or 3, found {dimension!r}")
+        raise ShapeError(f"dimension: expected 2 or 3, found {shown(dimension)}")
     everyone = np.arange(len(weights))[None]
     sides = [[Family(side, everyone)] if callable(side) else list(side) for side in (soft, hard)]
     for family in (*sides[0], *sides[1]):

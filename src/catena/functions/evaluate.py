@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from catena.errors import CatenaError, ShapeError, UnsupportedError
+from catena.errors import CatenaError, ShapeError, UnsupportedError, shown
 from catena.functions.catalogue import function_named
 from catena.functions.coupled_recipes import served
 from catena.functions.function import kind
@@ -76,5 +76,5 @@ def _check_numbers(function: str, name: str, value: Any, scalar: Callable[[float
             scalar(x)
     except (ArithmeticError, TypeError, ValueError) as error:
         raise CatenaError(
-            f"{function}: {name} must hold numbers that scalar can take, found {x!r} ({error})"
+            f"{function}: {name} must hold numbers that scalar can take, found {shown(x)} ({error})"
         ) from error

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from catena.arguments.scalars import having
-from catena.errors import ShapeError
+from catena.errors import ShapeError, shown
 from catena.plots.style import NAMES, figure, kept
 
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ def _of_sample(run: Run, sample: Any) -> tuple[Array, Array, Array | None, Array
     except IndexError:
         found = run.q
     if found.ndim != 2:
-        raise ShapeError(f"plot: sample must choose one of the samples {batch}, got {sample!r}")
+        raise ShapeError(f"plot: sample must choose one of the samples {batch}, got {shown(sample)}")
     tau = None if run.tau is None else np.broadcast_to(run.tau, (*batch, *run.tau.shape[-2:]))[chosen]  # may be shared
     return found, run.v[chosen], tau, run.energy()[chosen]
 

@@ -103,7 +103,7 @@ class InverseKinematics(Answering):
         if not isinstance(targets, Mapping) or not targets:
             raise ShapeError(f"{NAME}: targets must be a mapping such as {{'tool': pose}} with at least one target")
         if weights is not None and not isinstance(weights, Mapping):
-            raise ShapeError(f"{NAME}: weights must be a mapping such as {{'tool': 10.0}}, not {weights!r}")
+            raise ShapeError(f"{NAME}: weights must be a mapping such as {{'tool': 10.0}}, not {shown(weights)}")
         if robot.tree.n > UNROLLABLE:
             raise UnsupportedError(
                 f"{NAME} is for robots of up to {UNROLLABLE} links, this one has {robot.tree.n:,}; of longer ones "

@@ -32,7 +32,7 @@ def whole_steps(t0: Any, dt: float) -> int:
     array = as_array(t0, Port("t0", ()), "rollout")
     count = float(array) / dt if array.ndim == 0 else float("nan")
     if not 0 <= count < 2**53 or abs(count - round(count)) > 1e-6 * max(1.0, count):
-        raise ShapeError(f"rollout: t0 must be a multiple of dt, {dt:g} s, of zero or more, got {t0!r}")
+        raise ShapeError(f"rollout: t0 must be a multiple of dt, {dt:g} s, of zero or more, got {shown(t0)}")
     return round(count)
 
 

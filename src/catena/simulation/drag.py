@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from catena.errors import ModelError, ShapeError
+from catena.errors import ModelError, ShapeError, shown
 from catena.simulation.checked import each, finite
 
 if TYPE_CHECKING:
@@ -99,7 +99,7 @@ class Drag:
         axes = np.broadcast_to(finite("Drag: axis", self.axis, (3,), (n, 3)), (n, 3))
         size = np.linalg.norm(axes, axis=-1, keepdims=True)
         if not size.all():
-            raise ShapeError(f"Drag: axis must not be zero, got {self.axis!r}")
+            raise ShapeError(f"Drag: axis must not be zero, got {shown(self.axis)}")
         return axes / size  # type: ignore[no-any-return]
 
 

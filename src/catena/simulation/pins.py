@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from catena.algorithms.pins import WIDTH, Pinned
 from catena.arguments.scalars import real
-from catena.errors import ShapeError, UnsupportedError
+from catena.errors import ShapeError, UnsupportedError, shown
 from catena.simulation.checked import as_points, moving_frame
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ class Pins:
         found: dict[int, list[Array]] = {}
         numbers = self._numbers(robot)
         if not isinstance(self.places, Mapping) or not self.places:
-            raise ShapeError(f"Pins: places must be a mapping from links or frames to points, got {self.places!r}")
+            raise ShapeError(f"Pins: places must be a mapping from links or frames to points, got {shown(self.places)}")
         points = {} if self.points is None else self.points
         for name in points:
             if name not in self.places:

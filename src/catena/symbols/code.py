@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
 from catena.arguments.words import one_of
-from catena.errors import UnsupportedError
+from catena.errors import UnsupportedError, shown
 
 if TYPE_CHECKING:
     from catena.symbols.result import Symbolic
@@ -21,7 +21,7 @@ def code(result: Symbolic, language: str, parameters: str, interface: str | None
     language = one_of("language", language, ("python", "c", "latex"))
     parameters = one_of("kind of parameters", parameters, ("numbers", "named"))
     if interface not in (None, "casadi") or (interface and language != "c"):
-        raise UnsupportedError(f"interface: expected None, or 'casadi' for code in C, found {interface!r}")
+        raise UnsupportedError(f"interface: expected None, or 'casadi' for code in C, found {shown(interface)}")
     if language == "latex":
         return latex(result)
     if interface == "casadi":

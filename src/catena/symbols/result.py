@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from operator import index
 from typing import Any
 
-from catena.errors import ShapeError, UnknownNameError, UnsupportedError
+from catena.errors import ShapeError, UnknownNameError, UnsupportedError, shown
 from catena.symbols.code import code, groups_of, numeric
 from catena.symbols.mechanism import Parameter
 
@@ -88,7 +88,9 @@ class Symbolic:
     def subs(self, values: Mapping[Any, Any]) -> Symbolic:
         """The same with some symbols, or names of symbols, replaced."""
         if not isinstance(values, Mapping):
-            raise UnsupportedError(f"subs: expected values by symbol or name, such as {{'m_1': 2}}, found {values!r}")
+            raise UnsupportedError(
+                f"subs: expected values by symbol or name, such as {{'m_1': 2}}, found {shown(values)}"
+            )
         matrices = {name: matrix.subs(dict(values)) for name, matrix in self.matrices.items()}
         definitions = {symbol: meaning.subs(dict(values)) for symbol, meaning in self.definitions.items()}
         return Symbolic(self.what, matrices, definitions, self.parameters, self.coordinates)
@@ -174,4 +176,6 @@ def _element(matrix: Any, row: int, column: int) -> Any:
         return matrix[index(row), index(column)]
     except (TypeError, IndexError) as error:
         shape = f"{matrix.rows} x {matrix.cols}"
-        raise ShapeError(f"expected row and column of a {shape} matrix, found {row!r} and {column!r}") from error
+        raise ShapeError(
+            f"expected row and column of a {shape} matrix, found {shown(row)} and {shown(column)}"
+        ) from error

@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from queue import Empty, SimpleQueue
 
-from catena.errors import CatenaError
+from catena.errors import CatenaError, shown
 
 LOST = -(2**62)
 """What a bell says in a forked child. Those who ring it add little."""
@@ -39,7 +39,7 @@ def set_threads(count: int | None) -> None:
     """
     global _chosen
     if count is not None and (isinstance(count, bool) or not isinstance(count, int) or count < 1):
-        raise CatenaError(f"the number of threads must be a positive integer or None, not {count!r}")
+        raise CatenaError(f"the number of threads must be a positive integer or None, not {shown(count)}")
     _chosen = count
     _team.shrink(get_threads() - 1)
 
