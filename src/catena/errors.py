@@ -6,10 +6,11 @@ Messages of errors say what was expected, what was found and what to do.
 from __future__ import annotations
 
 import os
+import stat
 import sys
 import warnings
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from types import FrameType
 from typing import Any
 
@@ -135,15 +136,31 @@ def check_place(path: Any) -> None:
 
 @contextmanager
 def writing(path: Any) -> Iterator[None]:
-    """What is done inside writes a file; a CatenaError that names it and says what to do if that fails."""
+    """What is done inside writes a file; a CatenaError that names it and says what to do if that fails.
+
+    A file that was begun when that fails, or is interrupted, is removed.
+    """
     check_place(path)
+    before = _stamp(path)
     try:
         yield
-    except CatenaError:
-        raise
-    except (OSError, ValueError) as error:
+    except BaseException as error:
+        if _stamp(path) != before:
+            with suppress(OSError):
+                os.unlink(path)
+        if isinstance(error, CatenaError) or not isinstance(error, OSError | ValueError):
+            raise
         reason = getattr(error, "strerror", None) or error
         raise _unwritable(path, f"{reason}; choose another path, or mend that and try again") from error
+
+
+def _stamp(path: Any) -> tuple[int, int, int] | None:
+    """What changes when a regular file is written; None for anything else, and where there is none."""
+    try:
+        found = os.stat(path)
+    except (OSError, ValueError):
+        return None
+    return (found.st_ino, found.st_size, found.st_mtime_ns) if stat.S_ISREG(found.st_mode) else None
 
 
 def _unwritable(path: Any, reason: str) -> CatenaError:

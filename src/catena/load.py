@@ -7,6 +7,7 @@ import os
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, nullcontext
 from dataclasses import replace
+from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, Literal
 
 from catena.arguments.words import one_of
@@ -27,6 +28,7 @@ Source = Any  # str | bytes | os.PathLike[str] | mujoco.MjModel, which need not 
 Base = Literal["fixed", "floating"]
 
 LONG = 2**20  # bytes of a document
+_LONGEST_NAME = 60  # characters of what may be meant as the name of a model
 
 
 def load(
@@ -70,9 +72,15 @@ def load_closed(
 
 def opened(path_or_text: Source) -> Document:
     """The document at a path, in a text, or of a model that comes with Catena, by its name."""
-    if isinstance(path_or_text, str) and path_or_text in names() and not os.path.lexists(path_or_text):
+    named = isinstance(path_or_text, str) and len(path_or_text) < _LONGEST_NAME and not os.path.lexists(path_or_text)
+    if named and path_or_text in names():
         return open_document(path(path_or_text), name=path_or_text)
-    return open_document(path_or_text)
+    try:
+        return open_document(path_or_text)
+    except LoadError as error:
+        if named and (near := get_close_matches(path_or_text, names(), n=1)):
+            raise LoadError(f"{error}; did you mean {near[0]!r}?") from None
+        raise
 
 
 def _warned(
@@ -96,6 +104,13 @@ def _warned(
 def load_document(document: Document, base: Base, package_roots: Iterable[str | os.PathLike[str]] = ()) -> Robot:
     """The robot in an opened document, as `load` makes it, without Python warnings: they are left to the caller."""
     return _load(document, base, package_roots, False, "eliminated")[0]
+
+
+def load_with_loops(
+    document: Document, base: Base, package_roots: Iterable[str | os.PathLike[str]] = ()
+) -> tuple[Robot, list[AnyConstraint]]:
+    """The robot in an opened document, as `load_document` makes it, and the constraints that close its loops."""
+    return _load(document, base, package_roots, True, "eliminated")
 
 
 def _load(

@@ -1,12 +1,13 @@
 """The command line, `catena`: one file per command in this package, loaded when it is called.
 
 A command `name` is the object `command` of the module `catena.cli.name`; modules that start with "_" are not commands.
-Exit codes: 0 for success; 1 if a check found faults, or the command was interrupted; 2 for input that is refused, with
-one line on stderr.
+Exit codes: 0 for success; 1 if a check found faults, the command was interrupted, or nobody reads what it prints; 2 for
+input that is refused, with one line on stderr.
 """
 
 from __future__ import annotations
 
+import errno
 import importlib
 import pkgutil
 import warnings
@@ -44,6 +45,11 @@ class Commands(click.Group):
                 return super().invoke(ctx)
         except CatenaError as error:
             click.echo(f"catena: {printable(str(error))}", err=True)
+            ctx.exit(2)
+        except OSError as error:
+            if error.errno == errno.EPIPE:  # who reads has enough; click ends quietly with exit code 1
+                raise
+            click.echo(f"catena: cannot go on: {printable(str(error))}", err=True)
             ctx.exit(2)
         except KeyboardInterrupt:
             click.echo("catena: interrupted", err=True)

@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 import sys
+import warnings
+from contextlib import suppress
 from typing import Any
 
 import click
 import numpy as np
 import numpy.typing as npt
 from rich.console import Console
+from rich.table import Table
 
-from catena.errors import ShapeError
-from catena.load import Base, load_document, opened
+from catena.errors import ClosureError, LoadError, ModelWarning, ShapeError
+from catena.load import Base, load_document, load_with_loops, opened
 from catena.model.readers.files import MAX_BYTES
 from catena.model.readers.xml import Document, open_document
 from catena.robot import Robot
 from catena.robots import names
+from catena.system import System, restored
+from catena.system_file import is_toml
 
 Array = npt.NDArray[Any]
 
@@ -26,11 +31,11 @@ class ModelFile(click.ParamType[Any]):
     name = "model"
 
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[Any]:
-        """Names of models, and files by the shell itself."""
+        """Names of models, and files by the shell itself: first, since bash forgets what came before."""
         from click.shell_completion import CompletionItem
 
         found = [CompletionItem(name) for name in names() if name.startswith(incomplete)]
-        return [*found, CompletionItem(incomplete, type="file")]
+        return [CompletionItem(incomplete, type="file"), *found]
 
 
 MODEL = ModelFile()
@@ -48,6 +53,9 @@ PACKAGES = click.option(
     metavar="FOLDER",
     help="A folder in which meshes may lie besides the model's own; repeat for more.",
 )
+COLUMNS = 80
+GUESSES, NEAR, FAR = 20, 0.3, 3.0
+"""So many configurations are tried to close loops from, this far from the neutral one, in rad and m."""
 AS_JSON = click.option("--json", "as_json", is_flag=True, help="For programs.")
 
 
@@ -60,7 +68,46 @@ def read_document(file: str) -> Document:
 
 def read_robot(file: str, base: Base, roots: tuple[str, ...] = ()) -> Robot:
     """The robot in a file; what is odd about it is left to the command."""
+    if is_toml(file):
+        raise LoadError(
+            f"{file}: expected one robot (URDF or MJCF), found a system (TOML), which catena info, check, "
+            "simulate and view take"
+        )
     return load_document(read_document(file), base, roots)
+
+
+def read_model(file: str, base: Base, roots: tuple[str, ...] = ()) -> Robot | System:
+    """The robot in a file, or the system if the file closes loops; what is odd about it is left to the command."""
+    if is_toml(file):
+        return _without_warnings(file, roots)
+    document = read_document(file)
+    if file == "-" and is_toml(document.data):
+        return _without_warnings(document.data, roots)
+    robot, constraints = load_with_loops(document, base, roots)
+    return restored(robot.tree, tuple(constraints)) if constraints else robot
+
+
+def _without_warnings(toml: str | bytes, roots: tuple[str, ...]) -> System:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ModelWarning)
+        return System.load(toml, package_roots=roots)
+
+
+def closed(system: System, q: Array | None, seed: int | None = None) -> Array:
+    """A configuration at which the loops of a system are closed: near q, or if that is None near the neutral one.
+
+    With a seed it is a random one. Raises ClosureError where none is found.
+    """
+    if q is not None:
+        return system.close(system.normalize(q))
+    rng = np.random.default_rng(seed or 0)
+    away = np.linspace(NEAR, FAR, GUESSES)[:, None] * rng.standard_normal((GUESSES, system.nv))
+    if seed is None:
+        away[0] = 0.0
+    for step in away[:-1]:
+        with suppress(ClosureError):
+            return system.close(system.integrate(system.neutral(), step))
+    return system.close(system.integrate(system.neutral(), away[-1]))
 
 
 def numbers(text: str | None, what: str, size: int) -> Array | None:
@@ -74,6 +121,11 @@ def numbers(text: str | None, what: str, size: int) -> Array | None:
     if len(found) not in (1, size) or not np.isfinite(found).all():
         raise ShapeError(f"{what}: expected 1 or {size} finite numbers, got {len(found)}: {text!r}")
     return np.array(np.broadcast_to(found, (size,)))
+
+
+def put(table: Table, console: Console) -> None:
+    """Print a table as wide as it needs, up to 80 columns: where there are fewer, the terminal breaks its lines."""
+    Console(file=console.file, highlight=False, width=max(console.width, COLUMNS)).print(table)
 
 
 def busy(what: str) -> Any:

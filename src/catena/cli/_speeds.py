@@ -13,6 +13,7 @@ from rich.console import Console
 from rich.table import Table
 
 from catena.build import rod_chain
+from catena.cli._files import put
 from catena.functions.count import count
 from catena.load import load
 from catena.robot import Robot
@@ -42,7 +43,7 @@ def show(console: Console) -> None:
             table = made()
         console.print()
         console.rule(f"[bold cyan]{title}", align="left", style="cyan")
-        console.print(table)
+        put(table, console)
     console.print("[dim]A call compiles machine code for the robot once; then it is kept on disk.")
 
 

@@ -12,10 +12,10 @@ from rich.console import Console
 from rich.table import Table
 
 from catena.cli import printable
-from catena.cli._files import AS_JSON, BASE, MODEL, read_document
+from catena.cli._files import AS_JSON, BASE, MODEL, put, read_robot
 from catena.functions.catalogue import FUNCTIONS
 from catena.functions.count import START, Cost, count, crossover, table
-from catena.load import Base, load_document
+from catena.load import Base
 from catena.robot import Robot
 
 _USUAL = ("forward_dynamics", "inverse_dynamics", "bias", "mass_matrix_times", "udu/factors")
@@ -49,7 +49,7 @@ def command(file: str | None, general: bool, base: Base, functions: tuple[str, .
         else:
             show_table(costs, console)
         return
-    robot = load_document(read_document(str(file)), base)
+    robot = read_robot(str(file), base)
     counts = {name: (count(robot, name), count(robot, name, fused=True)) for name in functions or _USUAL}
     if as_json:
         found = {name: {**asdict(plain), "fused": asdict(fused)} for name, (plain, fused) in counts.items()}
@@ -69,7 +69,7 @@ def show_counts(robot: Robot, counts: dict[str, Any], console: Console) -> None:
     for name, (plain, fused) in counts.items():
         numbers = [getattr(plain, column) for column in columns]
         rows.add_row(name, *[f"{x:,}" for x in (*numbers, plain.total, fused.total)])
-    console.print(rows)
+    put(rows, console)
     console.print(
         "One evaluation, the robot's numbers folded in; forward dynamics with bias torques and gravity, without "
         f"external wrenches. Other functions: {', '.join(name for name in FUNCTIONS if name not in counts)}",
@@ -85,7 +85,7 @@ def show_table(costs: list[Cost], console: Console) -> None:
         rows.add_column(heading)
     for cost in costs:
         rows.add_row(cost.name, str(cost.multiplications), str(cost.additions), cost.includes)
-    console.print(rows)
+    put(rows, console)
     console.print(
         f"Exact for n ≥ {START} and links that get lighter towards the tip: one that is light beside what it carries "
         f"is not regrouped and costs more. {_INCLUDED} Operations on link constants alone are done beforehand."

@@ -59,7 +59,7 @@ def command(html: str | None, quick: bool) -> None:
     console.print(f"[bold]{run.robot.name}[/]: {run.robot.nv} degrees of freedom, {SECONDS:g} s of motion")
     console.print(f"{steps:,} steps computed in {spent:.2f} s, once the machine code was there.\n")
     _play(run, console)
-    path = html or os.path.join(tempfile.gettempdir(), "catena-demo.html")
+    path = html or os.path.join(tempfile.mkdtemp(prefix="catena-"), "demo.html")
     page = _page(run, path)
     if not quick:
         _speeds.show(console)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from io import BytesIO
 from typing import Any
 
 import click
@@ -13,10 +14,12 @@ from catena.cli._files import AS_JSON, BASE, MODEL, PACKAGES, busy, read_robot
 from catena.errors import LoadError, check_place, writing
 from catena.identification.fit import identify
 from catena.load import Base
-from catena.model.readers.files import open_regular
+from catena.model.readers.files import Refused, read_regular
 from catena.simulation.files import UNREADABLE
 
 ARRAYS = ("q", "v", "a", "tau")
+ZIPPED = b"PK"
+"""How files of zip begin, which those of numpy.savez are."""
 
 
 @click.command(
@@ -59,13 +62,19 @@ def command(file: str, data: str, base: Base, roots: tuple[str, ...], out: str |
 
 def _measured(path: str) -> list[Any]:
     try:
-        with open_regular(path) as file, np.load(file, allow_pickle=False) as found:
-            missing = [name for name in ARRAYS if name not in found.files]
+        data = read_regular(path)
+        if not data.startswith(ZIPPED):
+            found = "an empty file" if not data else "something else"
+            raise LoadError(f"{path}: expected arrays in a file of NumPy (.npz), as numpy.savez writes, found {found}")
+        with np.load(BytesIO(data), allow_pickle=False) as archive:
+            missing = [name for name in ARRAYS if name not in archive.files]
             if missing:
                 raise LoadError(f"{path}: expected arrays q, v, a and tau, found no {', '.join(missing)}")
-            return [found[name] for name in ARRAYS]
+            return [archive[name] for name in ARRAYS]
     except FileNotFoundError:
         raise LoadError(f"{path}: there is no such file") from None
+    except Refused as error:
+        raise LoadError(f"{path}: {error}") from None
     except UNREADABLE as error:
         raise LoadError(f"{path}: expected arrays in a file of NumPy (.npz): {error}") from None
 

@@ -14,11 +14,12 @@ from rich.table import Table
 from rich.text import Text
 
 from catena.cli import printable
-from catena.cli._files import BASE, MODEL, read_document
-from catena.load import Base, load_document
+from catena.cli._files import BASE, MODEL, put, read_model
+from catena.load import Base
 from catena.model import describe
 from catena.model.views import JointView
 from catena.robot import Robot
+from catena.system import System
 
 _COLUMNS = {
     "max. speed": "velocity_limit",
@@ -40,18 +41,18 @@ _PER_COORDINATE = ("lower", "upper", *_COLUMNS.values())
 @click.option("--json", "as_json", is_flag=True, help="Everything, for programs; no number is rounded.")
 @click.option("--lines", type=click.IntRange(min=0), default=60, show_default=True, help="Joints shown at most.")
 def command(file: str, base: Base, as_json: bool, lines: int) -> None:
-    """Show the robot in FILE.
+    """Show the robot in FILE, or the system if the file closes loops.
 
-    FILE is a URDF or MJCF file, "-" for standard input, or the name of a model that comes along.
+    FILE is a URDF, MJCF or TOML file, "-" for standard input, or the name of a model that comes along.
     """
-    robot = load_document(read_document(file), base)
+    robot = read_model(file, base)
     if as_json:
         click.echo(json.dumps(as_dictionary(robot), indent=2, allow_nan=False))
     else:
         show(robot, Console(highlight=False), lines)
 
 
-def show(robot: Robot, console: Console, lines: int) -> None:
+def show(robot: Robot | System, console: Console, lines: int) -> None:
     """Prints the tree, a table of the joints with what they carry, frames and warnings."""
     title, *rows = (_printable_row(row) for row in describe.text(robot.tree, lines).split("\n"))
     console.print(Text(title, style="bold"))
@@ -62,16 +63,21 @@ def show(robot: Robot, console: Console, lines: int) -> None:
     for row in rows:
         console.print(Text(row), soft_wrap=True)
     if robot.tree.n and lines:
-        console.print(_joint_table(robot, lines))
+        put(_joint_table(robot, lines), console)
     if robot.frames:
         console.print(Text(f"fixed frames ({len(robot.frames):,}): {_some(list(robot.frames))}"), soft_wrap=True)
+    if isinstance(robot, System) and robot.constraints:
+        held = sum(constraint.holds for constraint in robot.constraints)
+        console.print(Text(f"constraints ({len(robot.constraints):,}, which hold {held:,} directions):"))
+        for name in robot.constraint_names[:lines]:
+            console.print(Text(f"  {printable(name)}"), soft_wrap=True)
     for warning in robot.warnings[:lines]:
         console.print(Text(f"warning: {printable(warning)}", style="yellow"), soft_wrap=True)
     if len(robot.warnings) > lines:
         console.print(Text(f"… and {len(robot.warnings) - lines:,} more warnings", style="yellow"))
 
 
-def _joint_table(robot: Robot, lines: int) -> Table:
+def _joint_table(robot: Robot | System, lines: int) -> Table:
     """What the tree does not show: where each joint is in q, and those of its numbers that any joint has."""
     joints = robot.joints[:lines]
     columns = {heading: [_number(getattr(joint, field)) for joint in joints] for heading, field in _COLUMNS.items()}
@@ -110,7 +116,7 @@ def _some(names: list[str], most: int = 12) -> str:
     return f"{shown}, …" if len(names) > most else shown
 
 
-def as_dictionary(robot: Robot) -> dict[str, Any]:
+def as_dictionary(robot: Robot | System) -> dict[str, Any]:
     """Everything about the robot in JSON's types; null stands for "unlimited"."""
     tree = robot.tree
     return {
@@ -146,6 +152,10 @@ def as_dictionary(robot: Robot) -> dict[str, Any]:
             for name, frame in robot.frames.items()
         },
         "mimic": {name: rule._asdict() for name, rule in tree.mimic.items()},
+        "constraints": [
+            {"kind": type(constraint).__name__, **constraint.arguments()}
+            for constraint in (robot.constraints if isinstance(robot, System) else ())
+        ],
         "warnings": list(robot.warnings),
     }
 

@@ -10,13 +10,14 @@ import click
 import numpy as np
 
 from catena.cli import printable
-from catena.cli._files import AS_JSON, BASE, MODEL, PACKAGES, busy, numbers, read_robot
+from catena.cli._files import AS_JSON, BASE, MODEL, PACKAGES, busy, closed, numbers, read_model
 from catena.errors import DivergenceWarning, check_place
 from catena.load import Base
 from catena.robot import Robot
 from catena.simulation import controllers
 from catena.simulation.run import Run
 from catena.simulation.simulate import simulate
+from catena.system import System
 
 OWN_FREQUENCY = 2 * np.pi * 2.0
 """Of joints under pd and hold, in rad/s, unless gains are given."""
@@ -54,14 +55,15 @@ CONTROLS = ("free", "pd", "hold", "gravity")
 @click.option("--mp4", metavar="FILE", help="Write a film, by ffmpeg.")
 @AS_JSON
 def command(file: str, base: Base, roots: tuple[str, ...], as_json: bool, **given: Any) -> None:
-    """Let the robot in FILE move from a state, and say how it went.
+    """Let the robot or the closed system in FILE move from a state, and say how it went.
 
-    FILE is a URDF or MJCF file, "-" for standard input, or the name of a model that comes along.
+    FILE is a URDF, MJCF or TOML file, "-" for standard input, or the name of a model that comes along. Loops are closed
+    near --q. Ctrl-C ends it early, and what was computed so far is written.
     """
     outputs = {kind: given[kind] for kind in ("out", "html", "gif", "mp4") if given[kind]}
     for path in outputs.values():
         check_place(path)
-    robot = read_robot(file, base, roots)
+    robot = read_model(file, base, roots)
     run = _run(robot, given)
     for kind, path in outputs.items():
         with busy("writing"):
@@ -75,10 +77,8 @@ def command(file: str, base: Base, roots: tuple[str, ...], as_json: bool, **give
         raise KeyboardInterrupt
 
 
-def _run(robot: Robot, given: dict[str, Any]) -> Run:
-    start = numbers(given["start"], "--q", robot.nq)
-    q = robot.random_configuration(given["seed"]) if start is None else robot.normalize(start)
-    v = numbers(given["speed"], "--v", robot.nv)
+def _run(robot: Robot | System, given: dict[str, Any]) -> Run:
+    q, v = _start(robot, given)
     target = numbers(given["target"], "--target", robot.nq)
     target = robot.neutral() if target is None else robot.normalize(target)
     control = {
@@ -91,10 +91,20 @@ def _run(robot: Robot, given: dict[str, Any]) -> Run:
     options |= {"control": control, "joint_losses": given["losses"]}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DivergenceWarning)  # the summary says so
-        return simulate(robot, q, np.zeros(robot.nv) if v is None else v, given["duration"], given["dt"], **options)
+        return simulate(robot, q, v, given["duration"], given["dt"], **options)
 
 
-def _gains(robot: Robot, target: Any, given: dict[str, Any]) -> tuple[Any, Any]:
+def _start(robot: Robot | System, given: dict[str, Any]) -> tuple[Any, Any]:
+    """The configuration and the velocities to start with; those of a system keep its loops closed."""
+    q, v = numbers(given["start"], "--q", robot.nq), numbers(given["speed"], "--v", robot.nv)
+    if isinstance(robot, System):
+        q = closed(robot, q, given["seed"])
+        return q, np.zeros(robot.nv) if v is None else robot.project_velocity(q, v)
+    q = robot.random_configuration(given["seed"]) if q is None else robot.normalize(q)
+    return q, np.zeros(robot.nv) if v is None else v
+
+
+def _gains(robot: Robot | System, target: Any, given: dict[str, Any]) -> tuple[Any, Any]:
     """Stiffness and damping as given, or by the inertia that each joint carries at the target."""
     carried = robot.mass_matrix(target).diagonal()
     kp = OWN_FREQUENCY**2 * carried if given["kp"] is None else np.full(robot.nv, given["kp"])
@@ -121,7 +131,7 @@ def _finite(value: Any) -> float | None:
     return float(value) if np.isfinite(value) else None
 
 
-def _tell(robot: Robot, found: dict[str, Any], files: list[str]) -> None:
+def _tell(robot: Robot | System, found: dict[str, Any], files: list[str]) -> None:
     click.echo(f"{printable(robot.name)}: {found['duration']:g} s in {found['steps']:,} steps ({found['integrator']})")
     if found["how"]:
         click.echo(f"control    {printable(found['how'])}")

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import click
 import numpy as np
 
 from catena.cli import printable
-from catena.cli._files import BASE, MODEL, PACKAGES, busy, numbers, read_robot
+from catena.cli._files import BASE, MODEL, PACKAGES, busy, closed, numbers, read_model
 from catena.drawing.arrows import BEARINGS
 from catena.drawing.page import PORT, view
 from catena.drawing.pictures import film, render
-from catena.errors import ClosureError, ModelWarning, check_place
+from catena.errors import ClosureError, check_place
 from catena.load import Base
+from catena.robot import Robot
 from catena.run_file import load_run
 from catena.simulation.run import Run
 from catena.system import System
@@ -53,9 +53,8 @@ def command(
     for path in outputs.values():
         check_place(path)
     run = load_run(file) if file.endswith(".npz") else None
-    robot = _drawable(file, base, roots) if run is None else run.robot
-    q = numbers(configuration, "--q", robot.nq)
-    q = _closed(robot, robot.neutral() if q is None else robot.normalize(q))
+    robot = read_model(file, base, roots) if run is None else run.robot
+    q = _placed(robot, numbers(configuration, "--q", robot.nq))
     carried = BEARINGS if given["forces"] else None
     marks: dict[str, Any] = {"frames": frames, "center_of_mass": com, "forces": carried}
     for kind, path in outputs.items():
@@ -72,28 +71,15 @@ def command(
         page.wait()
 
 
-def _drawable(file: str, base: Base, roots: tuple[str, ...]) -> Any:
-    """The robot in a file, or the system if the file closes loops."""
-    if file == "-":
-        return read_robot(file, base, roots)
-    if not file.endswith(".toml"):
-        robot = read_robot(file, base, roots)
-        if not any("equality constraints" in warning for warning in robot.warnings):
-            return robot
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ModelWarning)
-        return System.load(file, base, package_roots=roots)
-
-
-def _closed(robot: Any, q: Any) -> Any:
-    """q with the loops of a system closed; as it is, and said so, where that is not possible from there."""
+def _placed(robot: Robot | System, q: Any) -> Any:
+    """q, or the neutral configuration; with the loops of a system closed, and if that fails said so."""
     if not isinstance(robot, System):
-        return q
+        return robot.neutral() if q is None else robot.normalize(q)
     try:
-        return robot.close(q)
+        return closed(robot, q)
     except ClosureError as error:
         click.echo(f"catena: drawn with open loops: {printable(str(error))}", err=True)
-        return q
+        return robot.neutral() if q is None else robot.normalize(q)
 
 
 def _swaying(robot: Any, q: Any) -> Run:

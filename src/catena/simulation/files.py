@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-import tempfile
+import secrets
 import zipfile
 import zlib
 from collections.abc import Callable, Iterator, Mapping
@@ -77,16 +77,21 @@ def write(
 
 @contextmanager
 def _replacing(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
-    """A file that takes the place of what is at the path when all of it is written."""
-    target = os.path.abspath(os.fspath(path))
-    handle, temporary = tempfile.mkstemp(dir=os.path.dirname(target), suffix=".part")
-    try:
-        with os.fdopen(handle, "wb") as file:
+    """A file that takes the place of what is at the path when all of it is written; devices and pipes stay there."""
+    target = os.path.realpath(path)
+    if os.path.exists(target) and not os.path.isfile(target):
+        with open(target, "wb") as file:
             yield file
-        os.replace(temporary, target)
-    except BaseException:
-        os.unlink(temporary)
-        raise
+        return
+    temporary = f"{target}.{secrets.token_hex(8)}.part"
+    with open(temporary, "xb") as file:  # with the permissions that new files get
+        try:
+            yield file
+            file.close()
+            os.replace(temporary, target)
+        except BaseException:
+            os.unlink(temporary)
+            raise
 
 
 def _save(file: IO[bytes], arrays: Mapping[str, Array], notes: Any) -> None:
