@@ -16,6 +16,20 @@ HERE = Path(__file__).parent / "images"
 REACH = [0.3, 0.6, 0.0, 1.2, 0.0, 0.8, 0.0]
 
 
+def landing() -> catena.Run:
+    """A quadruped that falls on its feet."""
+    dog = catena.load("quadruped", base="floating")
+    stand = dog.neutral()
+    stand[2], stand[7:] = 0.42, np.tile([0.0, 0.5, -1.0], 4)
+    hold = catena.controllers.pd(
+        stand, kp=np.r_[np.zeros(6), np.full(12, 80.0)], kd=np.r_[np.zeros(6), np.full(12, 2.0)]
+    )
+    ground = catena.Ground()
+    return catena.simulate(
+        dog, stand, np.zeros(18), 0.8, 1e-3, ground=ground, control=hold, integrator="semi_implicit", every=5
+    )
+
+
 def main() -> None:
     """Write all pictures."""
     run, _, _ = moving()
@@ -34,6 +48,7 @@ def main() -> None:
     hold = catena.controllers.hold(arm.neutral(), kp=60.0 * carried, kd=9.0 * carried)
     catena.simulate(arm, REACH, np.zeros(7), duration=2.0, dt=1e-3, control=hold).plot(HERE / "hold-plot.png")
     swing.render(HERE / "swing.gif", size=(320, 240))
+    landing().render(HERE / "landing.gif", size=(320, 240), forces="contacts", speed=0.5)
     catena.plots.sparsity(catena.load("quadruped", base="floating"), path=HERE / "sparsity.png")
 
 

@@ -235,6 +235,22 @@ class TestView:
                 assert picture.size == film.size == (64, 48)
                 assert film.n_frames > 1
 
+    def test_forces_of_the_ground(self, tmp_path: Path) -> None:
+        images = pytest.importorskip("PIL.Image")
+        out, plain, forces = tmp_path / "run.npz", tmp_path / "a.png", tmp_path / "b.png"
+        fall = ("simulate", "quadruped", "--base", "floating", "--ground", "--contacts", "--duration", "0.3")
+        shown = run(*fall, "--every", "10", "--out", out)
+        assert shown.exit_code == 0, shown.output
+        assert "semi_implicit" in shown.output
+        for words, png in (((), plain), (("--contacts",), forces)):
+            shown = run("view", out, *words, "--png", png, "--size", 64, 48)
+            assert shown.exit_code == 0, shown.output
+        with images.open(plain) as a, images.open(forces) as b:
+            assert np.abs(np.asarray(a, int) - np.asarray(b, int)).max() > 20
+        refused = run("view", "quadruped", "--contacts", "--png", plain)
+        assert refused.exit_code == 2
+        assert "for runs" in refused.stderr
+
     @pytest.mark.filterwarnings("default::catena.ModelWarning")
     def test_meshes_that_are_missing_are_one_line(self, tmp_path: Path) -> None:
         pytest.importorskip("PIL.Image")

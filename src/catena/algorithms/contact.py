@@ -15,7 +15,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from catena.algorithms.points import inside, motions, point_mass, squared
+from catena.algorithms.points import inside, mean, motions, point_mass, squared
 from catena.algorithms.resistance import Resisting, sliding
 from catena.scalars import Scalar, is_zero, maximum, minimum, sqrt, where
 from catena.spatial import ArticulatedInertia, Force, Motion, Vec3
@@ -65,6 +65,7 @@ class GroundContact:
         X, V = motions(links, q, v)
         numbers, anchors = given
         found: dict[int, list[tuple[Force, ArticulatedInertia]]] = {}
+        points: dict[int, list[Vec3]] = {}
         remembered: list[Scalar] = []
         of_link = {k.index: k for k in links}
         for i, sphere in enumerate(self.spheres):
@@ -73,15 +74,21 @@ class GroundContact:
             weight = -touch.normal.dot(links.gravity.linear)
             force, inertia, left = touch.forces(numbers, anchors[3 * i : 3 * i + 3], dt, weight)
             found.setdefault(sphere.link, []).append((force, inertia))
+            points.setdefault(sphere.link, []).append(touch.c)
             remembered += left
-        return _Touching(found, remembered)
+        return _Touching(found, points, remembered)
 
 
 class _Touching(Resisting):
-    """What the ground exerts on links, and the bristles after it."""
+    """What the ground exerts on links and at which points, by links, and the bristles after it."""
 
-    def __init__(self, found: dict[int, list[tuple[Force, ArticulatedInertia]]], left: list[Scalar]) -> None:
-        self.found, self.left = found, left
+    def __init__(
+        self,
+        found: dict[int, list[tuple[Force, ArticulatedInertia]]],
+        points: dict[int, list[Vec3]],
+        left: list[Scalar],
+    ) -> None:
+        self.found, self.points, self.left = found, points, left
 
     def at_link(self, k: Any) -> tuple[Force, ArticulatedInertia] | None:
         """The sum of all that touches at a link."""
@@ -92,6 +99,11 @@ class _Touching(Resisting):
         for g, Q in more:
             f, P = f + g, P + Q
         return f, P
+
+    def near(self, k: Any) -> Vec3 | None:
+        """The mean of the points that touch, by the squares of forces."""
+        each = self.found.get(k.index)
+        return None if each is None else mean([f.linear.dot(f.linear) for f, _ in each], self.points[k.index])
 
     def remembered(self, links: Links, v: Field) -> list[Field]:
         """The bristles."""

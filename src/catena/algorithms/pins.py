@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from catena.algorithms.points import inside, motions, point_mass
+from catena.algorithms.points import inside, mean, motions, point_mass
 from catena.algorithms.resistance import Resisting
 from catena.scalars import Scalar
 from catena.spatial import ArticulatedInertia, Force, Vec3
@@ -67,6 +67,11 @@ class _Pinning(Resisting):
             point_mass(h * (h * stiffness + damping), c) for c, _, stiffness, damping in _each(k, self.pins)
         ]
         return self.f[k], sum(more, start=first)
+
+    def near(self, k: Any) -> Vec3 | None:
+        """The mean of the points that are held, by stiffness."""
+        pins = list(_each(k, self.pins))
+        return mean([stiffness for _, _, stiffness, _ in pins], [c for c, *_ in pins])
 
 
 def _each(k: Any, pins: Field) -> Iterator[tuple[Vec3, Vec3, Scalar, Scalar]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from catena.scalars import Scalar
+from catena.scalars import Scalar, where
 from catena.spatial import ArticulatedInertia, Mat3, Motion, RigidInertia, Sym3, Transform, Vec3
 from catena.spatial.pose import Pose
 from catena.sweeps import Field, Links
@@ -23,6 +23,19 @@ def motions(links: Links, q: Field, v: Field) -> tuple[Field, Field]:
 def inside(frame: Transform, centre: Sequence[float]) -> Vec3:
     """A point of the frame that users know, in the internal frame of the same link."""
     return Pose.identity().then(frame.then(Transform.shift(Vec3(*centre)))).p
+
+
+def outside(frame: Transform, point: Vec3) -> Vec3:
+    """A point of the internal frame of a link, in the frame that users know."""
+    at = Pose.identity().then(frame)
+    return at.R.T @ (point - at.p)
+
+
+def mean(weights: Sequence[Scalar], points: Sequence[Vec3]) -> Vec3:
+    """The mean of points by weights that are not negative; zero if all are zero."""
+    total = sum(weights[1:], weights[0])
+    share = where(total > 0.0, 1.0 / where(total > 0.0, total, 1.0), 0.0)
+    return sum((p * (w * share) for w, p in zip(weights, points, strict=True)), start=Vec3.zero())
 
 
 def point_mass(m: Scalar, c: Vec3) -> ArticulatedInertia:

@@ -21,7 +21,7 @@ from typing import Any, NamedTuple, Protocol
 
 from catena.algorithms.altered import Altered, AlteredLink
 from catena.scalars import Scalar, absolute, is_zero, maximum, minimum, where
-from catena.spatial import ArticulatedInertia, Dofs, Force, RigidInertia, Transform
+from catena.spatial import ArticulatedInertia, Dofs, Force, RigidInertia, Transform, Vec3
 from catena.sweeps import Field, Links
 
 DEFLECTION = 1e-7
@@ -41,6 +41,10 @@ class Resisting:
 
     def at_link(self, k: Any) -> tuple[Force, ArticulatedInertia] | None:
         """The same on the link itself, a wrench and an inertia, both in its internal frame; None for nothing."""
+        return None
+
+    def near(self, k: Any) -> Vec3 | None:
+        """A point of the link near which that acts, in its internal frame; None where it does so anywhere."""
         return None
 
     def remembered(self, links: Links, v: Field) -> list[Field]:

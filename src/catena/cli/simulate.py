@@ -11,16 +11,20 @@ import numpy as np
 
 from catena.cli import printable
 from catena.cli._files import AS_JSON, BASE, MODEL, PACKAGES, busy, closed, numbers, read_model
+from catena.drawing.arrows import CONTACTS
 from catena.errors import DivergenceWarning, check_place
 from catena.load import Base
 from catena.robot import Robot
 from catena.simulation import controllers
+from catena.simulation.ground import Ground
 from catena.simulation.run import Run
 from catena.simulation.simulate import simulate
 from catena.system import System
 
 OWN_FREQUENCY = 2 * np.pi * 2.0
 """Of joints under pd and hold, in rad/s, unless gains are given."""
+ABOVE = 0.05
+"""How far above the ground a robot starts, in m."""
 CONTROLS = ("free", "pd", "hold", "gravity")
 
 
@@ -48,11 +52,13 @@ CONTROLS = ("free", "pd", "hold", "gravity")
 @click.option("--kp", type=float, help="Stiffness of pd and hold; to swing at 2 Hz with what a joint carries.")
 @click.option("--kd", type=float, help="Damping of pd and hold; enough not to swing.")
 @click.option("--losses", is_flag=True, help="The model's damping and friction act.")
-@click.option("--integrator", default="midpoint", show_default=True, help="See catena.simulate.")
+@click.option("--ground", is_flag=True, help="It stands on the ground, z = 0, which its shapes touch.")
+@click.option("--integrator", help="See catena.simulate; midpoint, on the ground semi_implicit.")
 @click.option("--out", metavar="FILE", help="Write the run (.npz), for catena view and catena.load_run.")
 @click.option("--html", metavar="FILE", help="Write a page that plays the run in any browser.")
 @click.option("--gif", metavar="FILE", help="Write a film; also --mp4, by ffmpeg.")
 @click.option("--mp4", metavar="FILE", help="Write a film, by ffmpeg.")
+@click.option("--contacts", is_flag=True, help="Draw the forces of the ground in pages and films.")
 @AS_JSON
 def command(file: str, base: Base, roots: tuple[str, ...], as_json: bool, **given: Any) -> None:
     """Let the robot or the closed system in FILE move from a state, and say how it went.
@@ -67,7 +73,7 @@ def command(file: str, base: Base, roots: tuple[str, ...], as_json: bool, **give
     run = _run(robot, given)
     for kind, path in outputs.items():
         with busy("writing"):
-            run.save(path) if kind == "out" else run.render(path)
+            run.save(path) if kind == "out" else run.render(path, forces=CONTACTS if given["contacts"] else None)
     found = summary(run)
     if as_json:
         click.echo(json.dumps({**found, "files": list(outputs.values())}, indent=2))
@@ -78,7 +84,8 @@ def command(file: str, base: Base, roots: tuple[str, ...], as_json: bool, **give
 
 
 def _run(robot: Robot | System, given: dict[str, Any]) -> Run:
-    q, v = _start(robot, given)
+    ground = Ground() if given["ground"] else None
+    q, v = _start(robot, given, ground)
     target = numbers(given["target"], "--target", robot.nq)
     target = robot.neutral() if target is None else robot.normalize(target)
     control = {
@@ -87,21 +94,34 @@ def _run(robot: Robot | System, given: dict[str, Any]) -> Run:
         "hold": lambda: controllers.hold(target, *_gains(robot, target, given)),
         "gravity": controllers.gravity_compensation,
     }[given["control"]]()
-    options = {name: given[name] for name in ("integrator", "every")}
-    options |= {"control": control, "joint_losses": given["losses"]}
+    integrator = given["integrator"] or ("midpoint" if ground is None else "semi_implicit")
+    options = {"control": control, "joint_losses": given["losses"], "ground": ground}
+    options |= {"integrator": integrator, "every": given["every"]}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DivergenceWarning)  # the summary says so
         return simulate(robot, q, v, given["duration"], given["dt"], **options)
 
 
-def _start(robot: Robot | System, given: dict[str, Any]) -> tuple[Any, Any]:
+def _start(robot: Robot | System, given: dict[str, Any], ground: Ground | None) -> tuple[Any, Any]:
     """The configuration and the velocities to start with; those of a system keep its loops closed."""
     q, v = numbers(given["start"], "--q", robot.nq), numbers(given["speed"], "--v", robot.nv)
     if isinstance(robot, System):
         q = closed(robot, q, given["seed"])
         return q, np.zeros(robot.nv) if v is None else robot.project_velocity(q, v)
-    q = robot.random_configuration(given["seed"]) if q is None else robot.normalize(q)
+    q = _anywhere(robot, given["seed"], ground) if q is None else robot.normalize(q)
     return q, np.zeros(robot.nv) if v is None else v
+
+
+def _anywhere(robot: Robot, seed: int, ground: Ground | None) -> Any:
+    """A random configuration; a free base is put upright above the ground, if there is one."""
+    q = robot.random_configuration(seed)
+    if ground is None or robot.joints[0].type != "free":
+        return q
+    q[:7] = robot.neutral()[:7]
+    turn, shift = robot.placements(q)
+    lowest = min((turn[s.link] @ s.centre + shift[s.link])[2] - s.radius for s in ground.spheres(robot))
+    q[2] += ABOVE - lowest
+    return q
 
 
 def _gains(robot: Robot | System, target: Any, given: dict[str, Any]) -> tuple[Any, Any]:

@@ -9,7 +9,7 @@ import numpy as np
 
 from catena.cli import printable
 from catena.cli._files import BASE, MODEL, PACKAGES, busy, closed, numbers, read_model
-from catena.drawing.arrows import BEARINGS
+from catena.drawing.arrows import BEARINGS, CONTACTS
 from catena.drawing.page import PORT, view
 from catena.drawing.pictures import film, render
 from catena.errors import ClosureError, check_place
@@ -33,7 +33,8 @@ SWAY, PERIOD = 0.6, 4.0
 @click.option("--q", "configuration", metavar="NUMBERS", help="A configuration; the neutral one if left out.")
 @click.option("--frames", is_flag=True, help="Draw the axes of all links.")
 @click.option("--com", is_flag=True, help="Mark the centre of mass.")
-@click.option("--forces", is_flag=True, help="Draw what joints carry as arrows: at rest, or as a run moves.")
+@click.option("--forces", is_flag=True, help="Draw what joints (of a system: loops) carry as arrows.")
+@click.option("--contacts", is_flag=True, help="Draw what the ground and pins exerted in a run as arrows.")
 @click.option("--png", metavar="FILE", help="Write a picture.")
 @click.option("--gif", metavar="FILE", help="Write a film.")
 @click.option("--mp4", metavar="FILE", help="Write a film, by ffmpeg.")
@@ -55,7 +56,7 @@ def command(
     run = load_run(file) if file.endswith(".npz") else None
     robot = read_model(file, base, roots) if run is None else run.robot
     q = _placed(robot, numbers(configuration, "--q", robot.nq))
-    carried = BEARINGS if given["forces"] else None
+    carried = CONTACTS if given["contacts"] else BEARINGS if given["forces"] else None
     marks: dict[str, Any] = {"frames": frames, "center_of_mass": com, "forces": carried}
     for kind, path in outputs.items():
         with busy("drawing"):

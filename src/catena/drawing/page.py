@@ -61,7 +61,7 @@ def view(
         port: where the page is, if that is free; else the next one that is.
         frames: links and frames whose axes are drawn; True for all links.
         center_of_mass: whether to mark the centre of mass.
-        forces: drawn as arrows, as `catena.render` has them; of a run, one for each of its states, (..., rows, 3).
+        forces: drawn as arrows, as `catena.render` has them; of a run, as `run.render` has them.
 
     Returns:
         The page: `url`, `show(q)`, `html(path)`, `wait()` and `stop()`.
@@ -119,21 +119,21 @@ class Page:
 
     def show(self, q: npt.ArrayLike) -> None:
         """Show other configurations, as many as before, (..., nq). Forces stay as they were, in the axes of links."""
-        self._show(q, None if self._marks.arrows is None else self._marks.arrows.force[:, 0])
+        self._show(q, None if self._marks.arrows is None else self._marks.arrows.acting[:, 0])
 
     def _show_at(self, t: float) -> None:
         """Show the run at a time."""
         assert self._run is not None
         shown, marks = frames_of(self._run, self._marks, np.array([t]))
-        self._show(shown.q[..., 0, :], None if marks.arrows is None else marks.arrows.force[:, 0])
+        self._show(shown.q[..., 0, :], None if marks.arrows is None else marks.arrows.acting[:, 0])
 
-    def _show(self, q: npt.ArrayLike, force: Array | None) -> None:
+    def _show(self, q: npt.ArrayLike, acting: Array | None) -> None:
         rows = configurations(self.robot, q)
         if len(rows) != len(self._offsets):
             raise CatenaError(f"show: this page has {len(self._offsets)} samples, got {len(rows)}; open another page")
         with self._lock:
             self._q = rows
-            self._drawn.move(self._drawn.scene.places(self.robot, rows, force).moved(self._offsets))
+            self._drawn.move(self._drawn.scene.places(self.robot, rows, acting).moved(self._offsets))
 
     def html(self, path: str | os.PathLike[str]) -> None:
         """Write the page to one file that needs no server and no network; a run plays in it, joints have no sliders."""

@@ -57,7 +57,8 @@ def render(
         frames: links and frames whose axes are drawn (x red, y green, z blue); True for all links.
         center_of_mass: whether to mark the centre of mass.
         forces: drawn as arrows, the largest one longest: a mapping from links and frames to forces (..., 3), or
-            wrenches (..., 6), moment first, in their axes; or "bearings", what joints carry at rest.
+            wrenches (..., 6), moment first, in their axes; or "bearings", what joints carry at rest (of a System, its
+            constraints, held by the least torques).
 
     Returns:
         The picture, a `PIL.Image.Image`. Cost: about 0.1 s.
@@ -143,16 +144,17 @@ def film(
     if kind == ".mp4":
         _mp4(pictures, path, _size(size), rate)
     elif kind == ".gif":
-        _gif(images, pictures, path, rate)
+        known = np.concatenate([stage.frame(row) for row in sorted({0, stage.rows // 2, stage.rows - 1})])
+        _gif(images, known, pictures, path, rate)
     else:
         with writing(path):
             images.fromarray(next(pictures)).save(path)
 
 
-def _gif(images: Any, pictures: Iterator[Array], path: Any, rate: float) -> None:
-    """All pictures with the colours of the first, so that nothing flickers."""
-    first = images.fromarray(next(pictures)).quantize(256, images.Quantize.FASTOCTREE)  # keeps small patches
-    rest = [images.fromarray(picture).quantize(palette=first, dither=images.Dither.NONE) for picture in pictures]
+def _gif(images: Any, known: Array, pictures: Iterator[Array], path: Any, rate: float) -> None:
+    """All pictures with the same colours, those of one that is `known` before, so that nothing flickers."""
+    palette = images.fromarray(known).quantize(256, images.Quantize.FASTOCTREE)  # keeps small patches
+    first, *rest = [images.fromarray(x).quantize(palette=palette, dither=images.Dither.NONE) for x in pictures]
     pause = round(1000 / rate)
     with writing(path):
         first.save(path, save_all=True, append_images=rest, duration=pause, loop=0, optimize=True)

@@ -96,8 +96,8 @@ class Scene:
     center_of_mass: bool = False
     arrows: Arrows | None = None
 
-    def places(self, robot: Drawable, q: npt.ArrayLike, force: Array | None = None) -> Places:
-        """Where everything is at configurations q, (..., nq), with forces on what has arrows, (..., arrows, 3)."""
+    def places(self, robot: Drawable, q: npt.ArrayLike, acting: Array | None = None) -> Places:
+        """Where everything is at configurations q, (..., nq), with points and forces of arrows, (..., arrows, 6)."""
         rotation, position = robot.placements(q)
         shape, eye = position.shape[:-2], np.eye(3)
         turns = [np.broadcast_to(eye, (*shape, 1, 3, 3)), rotation]
@@ -106,9 +106,9 @@ class Scene:
             turns.append(turns[0])
             shifts.append(np.asarray(robot.center_of_mass(q))[..., None, :])
         sizes = [np.ones((*shape, sum(turn.shape[-3] for turn in turns)))]
-        if self.arrows is not None and force is not None:
+        if self.arrows is not None and acting is not None:
             links = np.concatenate(turns[:2], axis=-3), np.concatenate(shifts[:2], axis=-2)
-            for found, more in zip((turns, shifts, sizes), self.arrows.placed(*links, force), strict=True):
+            for found, more in zip((turns, shifts, sizes), self.arrows.placed(*links, acting), strict=True):
                 found.append(more)
         return Places(*(np.concatenate(x, axis=axis) for x, axis in ((turns, -3), (shifts, -2), (sizes, -1))))
 

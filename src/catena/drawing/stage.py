@@ -55,7 +55,7 @@ class Staged:
     def _places(self, rows: Any) -> Places:
         """Before samples are moved apart."""
         arrows = self.scene.arrows
-        return self.scene.places(self._robot, self._q[:, rows], None if arrows is None else arrows.force[:, rows])
+        return self.scene.places(self._robot, self._q[:, rows], None if arrows is None else arrows.acting[:, rows])
 
     def at(self, row: int) -> Places:
         """Where everything is at one row, (samples, ...)."""

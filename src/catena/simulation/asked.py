@@ -104,8 +104,8 @@ class Prepared:
     def again(self: This, **changes: Any) -> This:
         """The same rollout with other states, parameters, number of steps or steps done before, nothing traced again.
 
-        Steps done before may be one number for each sample. What has torques of its own for each step, `tau`, cannot be
-        told another number of steps.
+        Steps done before may be one number for each sample; what has torques of its own for each step, `tau`, takes
+        those from there on.
         """
         other = copy(self)
         other.asked = replace(self.asked, **changes)
@@ -113,7 +113,10 @@ class Prepared:
         if "memory" in changes:
             other.forces = forces(self.robot, self.options, self.asked.control, changes["memory"])
         if "steps" in changes:
-            other.steps, other.rows = changes["steps"], kept_rows(changes["steps"], self.asked.every)
+            other.steps, other.rows = changes["steps"], kept_rows(changes["steps"], other.asked.every)
+            if self.tau is not None:
+                start = other.asked.first - self.asked.first
+                other.tau = self.tau[..., start : start + other.steps, :]
         if "parameters" in changes:
             given = {"parameters": changes["parameters"]}
             other.parameters = given["parameters"]

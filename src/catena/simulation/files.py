@@ -70,9 +70,18 @@ def write(
     named |= {f"run.{name}": x for name in _ARRAYS if (x := getattr(run, name)) is not None}
     named |= {f"memory.{name}": x for name, x in run.memory.items()}
     named |= {} if run.tau is None else {"run.tau": run.tau}
+    named |= _acting(run)
     named |= {f"state.{name}": x for name, x in (state or {}).items()}
     with writing(path), _replacing(path) as file:
         _save(file, named, notes)
+
+
+def _acting(run: Run) -> dict[str, Array]:
+    """What acted on links, of those on which something did, and the numbers of these."""
+    if run.on_links is None:
+        return {}
+    links = np.flatnonzero((run.on_links != 0).any(axis=(*range(run.on_links.ndim - 2), -1)))
+    return {"run.acting": run.on_links[..., links, :], "run.acted": links}
 
 
 @contextmanager
@@ -223,4 +232,17 @@ def _run(arrays: Mapping[str, Array], notes: Mapping[str, Any]) -> dict[str, Any
     memory = {name.removeprefix("memory."): x for name, x in arrays.items() if name.startswith("memory.")}
     if any(x.shape[:-1] != q.shape[:-2] for x in memory.values()):
         raise ValueError(f"memory does not belong to {q.shape[:-2]} samples")
-    return {**found, **words, "events": events, "torques": arrays.get("run.tau"), "memory": memory}
+    acting = {"torques": arrays.get("run.tau"), "acting": _spread(arrays)}
+    return {**found, **words, "events": events, "memory": memory, **acting}
+
+
+def _spread(arrays: Mapping[str, Array]) -> Array | None:
+    """What acted on all links; None if nothing did."""
+    if "run.acting" not in arrays:
+        return None
+    some, links = arrays["run.acting"], arrays["run.acted"]
+    found = np.zeros((*arrays["run.q"].shape[:-2], len(arrays["run.t"]) - 1, len(arrays["robot.mass"]), 9))
+    if some.shape != (*found.shape[:-2], len(links), 9):
+        raise ValueError(f"what acted on links, {some.shape}, does not belong to these states")
+    found[..., links, :] = some
+    return found

@@ -13,6 +13,7 @@ from catena.arguments.arrays import Port, Signature, check_out
 from catena.simulation.asked import Asked, Options, Prepared
 from catena.simulation.checked import pair
 from catena.simulation.divergence import culprit, healthy, located, tell, unresisted_joints
+from catena.simulation.exerted import exerted
 from catena.simulation.run import Run
 from catena.simulation.stiffness import warn_of_stiffness
 
@@ -52,6 +53,7 @@ def run_of(rollout: Rollout, out: Any = None) -> Run:
         (),
         rollout.torques(t, q, v),
         results.memory,
+        exerted(rollout, t, q, v),
     )
 
 

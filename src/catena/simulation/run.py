@@ -51,6 +51,8 @@ class Run:
     """What `tau` is, or how to find it."""
     memory: Mapping[str, Array] = field(default_factory=dict, repr=False)
     """What friction remembers at the end, by name, (..., count): with it, another run goes on where this one ended."""
+    acting: Array | Callable[[], Array] | None = field(default=None, repr=False)
+    """What `on_links` is, or how to find it."""
 
     def __repr__(self) -> str:
         batch, rows = self.q.shape[:-2], len(self.t)
@@ -64,8 +66,8 @@ class Run:
         return f"<Run: {', '.join(words)}>"
 
     def __getstate__(self) -> dict[str, Any]:
-        """What is pickled: torques that were not asked for yet are computed."""
-        return {**self.__dict__, "torques": self.tau}
+        """What is pickled: torques and wrenches that were not asked for yet are computed."""
+        return {**self.__dict__, "torques": self.tau, "acting": self.on_links}
 
     @property
     def diverged(self) -> Array:
@@ -80,6 +82,40 @@ class Run:
         """
         found: Array | None = self.torques() if callable(self.torques) else self.torques
         return found
+
+    @cached_property
+    def on_links(self) -> Array | None:
+        """`wrenches`, then points of links near which they act, (..., rows - 1, links, 9); None if nothing acted."""
+        found: Array | None = self.acting() if callable(self.acting) else self.acting
+        return found
+
+    @property
+    def wrenches(self) -> Array | None:
+        """What the ground, pins, a medium and `f_ext` exerted on links in the step after each state but the last.
+
+        (..., rows - 1, links, 6): moments (N m) before forces (N), in the frames of links, as inverse dynamics takes
+        them for `f_ext`; None if there was nothing of that kind. Computed when it is first asked for: some 10 µs for
+        each step, also for those that were not kept. In a `System`, so far as steps are not projected.
+        """
+        return None if self.on_links is None else self.on_links[..., :6]
+
+    def contact_forces(self, in_links: bool = False) -> tuple[Array, Array]:
+        """Where those forces act on links and what they are, (..., rows - 1, links, 3) each, in the base's frame.
+
+        Points (m) are on the line along which the resultant of a link acts, near those that touch or are held: at the
+        centre of pressure of a foot on level ground. Forces (N) are zero where nothing acts.
+
+        Args:
+            in_links: whether both are given in the frame of each link instead.
+        """
+        from catena.simulation.exerted import lines
+
+        none = np.zeros((*self.q.shape[:-2], max(len(self.t) - 1, 0), self.robot.tree.n, 9))
+        point, force = lines(none if self.on_links is None else self.on_links)
+        if in_links:
+            return point, force
+        turn, shift = self.robot.placements(self.q[..., :-1, :])
+        return (turn @ point[..., None])[..., 0] + shift, (turn @ force[..., None])[..., 0]
 
     def energy(self, springs: bool = True) -> Array:
         """Kinetic and potential energy together, (..., rows), in J; that of the joints' springs too, if these acted."""
@@ -121,8 +157,9 @@ class Run:
         Args:
             path: the file to write.
             options: `size`, `view`, `frames` and `center_of_mass` as `catena.render` has them; `forces` likewise, one
-                for each state, (..., rows, 3), or "bearings", what joints carry as it moves; `rate`, pictures a
-                second, 25 unless given; `speed`, 2.0 for twice as fast.
+                for each state, (..., rows, 3); or "bearings", what joints carry as it moves (of a System, its
+                constraints); or "contacts", what the ground, pins, a medium and `f_ext` exert on links; `rate`,
+                pictures a second, 25 unless given; `speed`, 2.0 for twice as fast.
         """
         from catena.drawing.pictures import film
 
@@ -170,4 +207,4 @@ class Run:
         q = self.robot.integrate(ends[0][0], share * self.robot.difference(*ends[0]))
         v = (1 - share) * ends[1][0] + share * ends[1][1]
         kept = [np.where(share == 1, b, np.where(share == 0, a, x)) for (a, b), x in zip(ends, (q, v), strict=True)]
-        return replace(self, t=at, q=kept[0], v=kept[1], dt=float("nan"), torques=None, memory={})
+        return replace(self, t=at, q=kept[0], v=kept[1], dt=float("nan"), torques=None, memory={}, acting=None)

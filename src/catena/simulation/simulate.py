@@ -28,6 +28,7 @@ from catena.simulation.closed_rollouts import check_movable, tell_open
 from catena.simulation.divergence import tell
 from catena.simulation.drag import Drag
 from catena.simulation.events import STOP, Event, Watch, ends, happened, watched, watches
+from catena.simulation.exerted import exerted
 from catena.simulation.forces import JointLimits
 from catena.simulation.ground import Ground
 from catena.simulation.laws import Control
@@ -269,7 +270,7 @@ class _Simulation:
                 return
             self.memory = part.memory
             if self.checkpoint is not None and self.checkpoint.due():
-                self.checkpoint.write(replace(self.result(), torques=None), self.state, False)
+                self.checkpoint.write(replace(self.result(), torques=None, acting=None), self.state, False)
 
     def _ended(self, rows: slice) -> bool:
         """Note the events of some rows, the first of which was looked at before; whether the run ends there."""
@@ -286,7 +287,9 @@ class _Simulation:
         """The run as far as it came, written to its file and with a word about samples that diverged."""
         found = self.result()
         if self.checkpoint is not None:
-            self.checkpoint.write(replace(found, torques=None, how=self.rollout.how), self.state, self.over)
+            self.checkpoint.write(
+                replace(found, torques=None, acting=None, how=self.rollout.how), self.state, self.over
+            )
         tell("simulate", self.rollout.robot, self.step, self.joint)
         return found
 
@@ -309,6 +312,7 @@ class _Simulation:
             tuple(sorted(self.events, key=lambda event: event.t)),
             None if rollout.control is None else rollout.torques(t, q, v),
             self.memory,
+            exerted(rollout, t, q, v),
         )
 
 

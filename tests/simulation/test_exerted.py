@@ -1,0 +1,94 @@
+"""What acted on the links of a run: with it, inverse dynamics give back the torques of every step."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import catena
+
+DT = 1e-3
+FEET = [f"{end}_{side}_foot" for end in ("front", "rear") for side in ("left", "right")]
+
+
+@pytest.fixture(scope="module")
+def dog() -> catena.Robot:
+    return catena.load("quadruped", base="floating")
+
+
+def falling(dog: catena.Robot, **more: Any) -> catena.Run:
+    q = dog.neutral()
+    q[2], q[7:] = 0.38, np.tile([0.0, 0.5, -1.0], 4)
+    v = np.r_[np.zeros(3), 0.4, 0.1, -1.0, np.zeros(12)]
+    tau = np.random.default_rng(0).normal(size=(150, dog.nv)) * np.r_[np.zeros(6), np.ones(12)]
+    return dog.rollout(q, v, tau, DT, ground=catena.Ground(FEET, radius=0.02), **more)
+
+
+def missing(run: catena.Run) -> float:
+    """By how much the torques of inverse dynamics differ from those that acted, beside the largest wrench."""
+    a = np.diff(run.v, axis=-2) / run.dt
+    tau = run.robot.inverse_dynamics(run.q[..., :-1, :], run.v[..., :-1, :], a, run.wrenches)
+    acted = 0.0 if run.tau is None else run.tau
+    assert run.wrenches is not None
+    return float(np.abs(tau - acted).max() / np.abs(run.wrenches).max())
+
+
+def test_the_ground_exerts_what_inverse_dynamics_miss(dog: catena.Robot) -> None:
+    run = falling(dog)
+    assert missing(run) < 1e-11
+    points, forces = run.contact_forces()
+    touching = np.linalg.norm(forces, axis=-1) > 0
+    assert touching.any()
+    assert not touching[0].any()  # it falls first
+    assert forces[..., 2].min() > -0.05 * forces[..., 2].max()  # the step in which a foot leaves may pull a little
+    assert np.abs(points[touching][:, 2]).max() < 5e-3  # at the ground
+    moments = np.cross(points, forces)
+    turn, shift = dog.placements(run.q[:-1])
+    given = np.cross(shift, forces) + (turn @ run.wrenches[..., :3, None])[..., 0]  # type: ignore[index]
+    along = np.cross(moments - given, forces)  # the point is on the line of force: what is left is a moment along it
+    assert np.abs(along).max() < 1e-6 * np.square(forces).sum(axis=-1).max()
+
+
+def test_states_that_were_not_kept_are_computed_again(dog: catena.Robot, tmp_path: Path) -> None:
+    all_, some = falling(dog), falling(dog, every=10)
+    assert np.array_equal(some.wrenches, all_.wrenches[::10])  # type: ignore[index]
+    some.save(tmp_path / "run.npz")
+    again = catena.load_run(tmp_path / "run.npz")
+    assert np.array_equal(again.wrenches, some.wrenches)  # type: ignore[arg-type]
+    assert np.array_equal(again.contact_forces(), some.contact_forces())
+
+
+def test_simulations_and_samples(dog: catena.Robot) -> None:
+    q = np.tile(dog.neutral(), (2, 1))
+    q[:, 2] = 0.5, 0.51
+    options: dict[str, Any] = {
+        "ground": catena.Ground(FEET, radius=0.02),
+        "integrator": "semi_implicit",
+        "duration": 0.06,
+        "dt": DT,
+    }
+    run = catena.simulate(dog, q, np.zeros((2, dog.nv)), every=3, **options)
+    alone = catena.simulate(dog, q[1], np.zeros(dog.nv), every=3, **options)
+    assert run.wrenches is not None
+    assert run.wrenches.shape == (2, 20, dog.tree.n, 6)
+    assert np.array_equal(run.wrenches[1], alone.wrenches)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("kernel", ["unrolled", "rolled"])
+def test_pins_drag_and_wrenches_of_ones_own(kernel: str) -> None:
+    cable = catena.rod_chain(5, length=0.2)
+    q = np.array([0.8, -0.3, -0.4, -0.3, -0.5])
+    tip = cable.links[-1].name
+    pins = catena.Pins({tip: cable.placements(q, [tip]).position[0]})
+    push = {cable.links[2].name: np.array([0.0, 0.1, 0.0, 0.3, 0.0, 0.2])}
+    drag = catena.Drag(normal=0.2, linear_normal=0.1)
+    run = cable.rollout(q, np.ones(5), None, DT, steps=60, pins=pins, drag=drag, f_ext=push, kernel=kernel)
+    assert missing(run) < 1e-9
+    pushed = cable.rollout(q, np.ones(5), None, DT, steps=3, f_ext=push, kernel=kernel)
+    assert np.allclose(pushed.wrenches[..., 2, :], push[cable.links[2].name])  # type: ignore[index]
+    free = cable.rollout(q, np.ones(5), None, DT, steps=3, kernel=kernel)
+    assert free.wrenches is None
+    assert not np.any(free.contact_forces()[1])
