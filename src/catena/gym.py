@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from catena.arguments.arrays import as_floats
 from catena.arguments.scalars import whole
 from catena.bridges.asked import needed
 from catena.errors import DivergenceWarning, ShapeError, shown, warn
@@ -39,7 +40,7 @@ class _Episodes:
         """Step some environments: observations, rewards, whether they are over or truncated, which diverged."""
         if not self.begun[some].all():
             raise ShapeError("step: call reset first")
-        given = np.asarray(action, float)
+        given = as_floats(action, "step: action")
         if given.shape != (len(some), self.play.width):
             raise ShapeError(f"step: an action must have {self.play.width} numbers, got an array {given.shape[1:]}")
         q, v, diverged = self.play.advanced(self.q[some], self.v[some], self.count[some], given)
@@ -150,7 +151,7 @@ class VectorEnv(gymnasium.vector.VectorEnv):
     def step(self, actions: Any) -> tuple[Array, Array, Array, Array, dict[str, Any]]:
         """Act for one step in all environments; those whose episodes are over begin anew, as the mode says."""
         shape = self.num_envs, self._episodes.play.width
-        given = np.asarray(actions, float)
+        given = as_floats(actions, "step: actions")
         if given.shape != shape:
             raise ShapeError(f"step: actions must have shape {shape}, got {given.shape}")
         return self._on_next(given) if self.autoreset_mode is AutoresetMode.NEXT_STEP else self._on_same(given)

@@ -46,6 +46,9 @@ def _endless() -> np.ndarray:
         (lambda: catena.plots.scaling([1.0]), "scaling: expected a mapping from names to sizes and times first"),
         (lambda: catena.plots.scaling({"a": 1}), "scaling: 'a': expected two or more sizes"),
         (lambda: catena.controllers.feed_forward(1, [0, 1], [[0], [1]]), "feed_forward: expected a Robot first"),
+        (lambda: catena.rotations.hat("z"), "v must hold real numbers, got 'z'"),
+        (lambda: catena.rotations.exp([1.0, 2.0]), "v: expected 3 or 6 numbers along the last axis"),
+        (lambda: catena.rotations.log(np.eye(2)), "matrix: expected 3 x 3 or 4 x 4 matrices"),
     ],
 )
 def test_what_cannot_be_is_named(ask: Any, message: str) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -82,6 +82,17 @@ class Signature(NamedTuple):
         """The results, as the very arrays that were given for them where there are such."""
         given = out if isinstance(out, tuple) else (out,) * len(results)
         return [r if o is None else o for r, o in zip(results, given, strict=True)]
+
+
+def as_samples(question: str, shapes: Mapping[str, Shape], values: Sequence[Any]) -> tuple[list[np.ndarray], Shape]:
+    """Arguments as arrays of doubles, whose samples have these shapes, by name, and their common leading dimensions.
+
+    Each array has all of these; what is broadcast is shared, not copied.
+    """
+    ports = tuple(Port(name, shape) for name, shape in shapes.items())
+    given, batch = Signature(question, ports, (), np.dtype(float)).arguments(values)
+    doubles = [x.astype(float, copy=False) for x in given]
+    return [np.broadcast_to(x, batch + p.shape) for x, p in zip(doubles, ports, strict=True)], batch
 
 
 def as_array(value: Any, port: Port, function: str, most_leading: int = MOST_LEADING) -> np.ndarray:

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from catena.arguments.arrays import Port, Signature
+from catena.arguments.arrays import as_samples
 
 Array = npt.NDArray[np.float64]
 
@@ -34,10 +34,9 @@ class Joined(NamedTuple):
 def taken(question: str, nq: int, nv: int, given: State) -> State:
     """The arrays as float64, of the same leading dimensions; other shapes are an error that names the array."""
     present = {name: value for name, value in given._asdict().items() if value is not None}
-    ports = tuple(Port(name, (nq if name == "q" else nv,)) for name in present)
-    arrays, leading = Signature(question, ports, (), np.dtype(float)).arguments(list(present.values()))
-    wide = [np.broadcast_to(x.astype(float, copy=False), (*leading, x.shape[-1])) for x in arrays]
-    return State(**dict(zip(present, wide, strict=True)))
+    shapes = {name: (nq if name == "q" else nv,) for name in present}
+    arrays, _ = as_samples(question, shapes, list(present.values()))
+    return State(**dict(zip(present, arrays, strict=True)))
 
 
 def empty(like: State, nq: int, nv: int) -> State:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from catena.arguments.arrays import as_floats
 from catena.arguments.scalars import generator
 from catena.errors import CatenaError, UnsupportedError
 from catena.identification.base import BaseParameters, base_parameters
@@ -82,7 +83,7 @@ class Trajectory:
     def __call__(self, t: npt.ArrayLike) -> tuple[Array, Array, Array]:
         """Positions, velocities and accelerations at times t (...,), each (..., nv)."""
         rates = 2 * np.pi / self.duration * np.arange(1, len(self.sines) + 1)
-        phase = np.asarray(t, dtype=float)[..., None] * rates
+        phase = as_floats(t, "t")[..., None] * rates
         S, C = np.sin(phase), np.cos(phase)
         q = self.middle + S @ self.sines + C @ self.cosines
         v = (C * rates) @ self.sines - (S * rates) @ self.cosines

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from catena.arguments.arrays import Port, as_array
+from catena.arguments.arrays import as_samples
 from catena.errors import ShapeError
 from catena.identification.base import BaseParameters
 from catena.parameters.record import LINEAR
@@ -28,23 +28,16 @@ def flat(robot: Robot, question: str, **arrays: npt.ArrayLike) -> tuple[list[Arr
     Raises ShapeError, with the name, for an array of the wrong shape, for none at all, and for numbers that are not
     finite.
     """
-    found = []
-    for name, value in arrays.items():
-        width = robot.nq if name == "q" else robot.nv
-        array = np.asarray(as_array(value, Port(name, (width,)), question), dtype=np.float64)
+    shapes = {name: (robot.nq if name == "q" else robot.nv,) for name in arrays}
+    found, leading = as_samples(question, shapes, list(arrays.values()))
+    for name, array in zip(arrays, found, strict=True):
         if not np.isfinite(array).all():
             sample = np.argwhere(~np.isfinite(array))[0][:-1].tolist()
             raise ShapeError(f"{question}: {name} must be finite, but is not in sample {sample}; leave that out")
-        found.append(array)
-    try:
-        leading = np.broadcast_shapes(*[array.shape[:-1] for array in found])
-    except ValueError:
-        shown = ", ".join(f"{name} {array.shape}" for name, array in zip(arrays, found, strict=True))
-        raise ShapeError(f"{question}: the leading dimensions of {shown} do not broadcast together") from None
     if not np.prod(leading):
         raise ShapeError(f"{question}: there are no samples: the arrays have the leading dimensions {leading}")
     count = math.prod(leading)
-    return [np.broadcast_to(x, (*leading, x.shape[-1])).reshape(count, x.shape[-1]) for x in found], leading
+    return [x.reshape(count, x.shape[-1]) for x in found], leading
 
 
 def triangle(A: Array) -> Array:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 import numpy as np
 import numpy.typing as npt
 
-from catena.arguments.arrays import Port, Signature
+from catena.arguments.arrays import as_samples
 from catena.errors import UnsupportedError
 from catena.functions.closures import Closures, finite
 from catena.functions.derived import jvp
@@ -92,12 +92,9 @@ class ClosedDerivatives(Closing):
         """
         system = cast("System", self)
         _check_size(system)
-        sizes = {"q": system.nq, "v": system.nv, "tau": system.nv, "dq": system.nv, "dv": system.nv, "dtau": system.nv}
-        ports = tuple(Port(name, (n,)) for name, n in sizes.items())
-        given, batch = Signature("forward_dynamics_jvp", ports, (), np.dtype(float)).arguments(
-            [q, v, tau, dq, dv, dtau]
-        )
-        q, v, tau, dq, dv, dtau = (np.broadcast_to(x, (*batch, x.shape[-1])) for x in given)
+        shapes = {"q": (system.nq,), **dict.fromkeys(("v", "tau", "dq", "dv", "dtau"), (system.nv,))}
+        given, _ = as_samples("forward_dynamics_jvp", shapes, [q, v, tau, dq, dv, dtau])
+        q, v, tau, dq, dv, dtau = given
         if not system.constraints:
             return np.asarray(system.forest.forward_dynamics_jvp(q, v, tau, dq, dv, dtau))
         a = np.asarray(system.forward_dynamics(q, v, tau).a)
@@ -124,8 +121,10 @@ class ClosedDerivatives(Closing):
             `dq`, `dv` and `dtau`, (..., nv, nv) each: column j belongs to a motion of degree of freedom j alone, which
             need not keep the constraints. Cost: that of 3 nv times `forward_dynamics_jvp`, in one batch.
         """
-        nv = cast("System", self).nv
-        q, v, tau = (np.asarray(x, dtype=float)[..., None, :] for x in (q, v, tau))
+        nq, nv = cast("System", self).nq, cast("System", self).nv
+        shapes = {"q": (nq,), "v": (nv,), "tau": (nv,)}
+        given, _ = as_samples("forward_dynamics_derivatives", shapes, [q, v, tau])
+        q, v, tau = (x[..., None, :] for x in given)
         directions = np.split(np.eye(3 * nv), 3, axis=1)
         found = np.swapaxes(self.forward_dynamics_jvp(q, v, tau, *directions), -1, -2)
         return ClosedSlopes(*[found[..., i * nv : (i + 1) * nv] for i in range(3)])

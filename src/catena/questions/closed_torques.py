@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 import numpy as np
 import numpy.typing as npt
 
-from catena.arguments.arrays import Port, Signature
+from catena.arguments.arrays import as_floats, as_samples
 from catena.arguments.links import JointLike
+from catena.arguments.scalars import real
 from catena.arguments.wrenches import Wrenches
 from catena.errors import CatenaError, ModelError
 from catena.functions.closures import finite, starts_of
@@ -67,7 +68,8 @@ class Torques(Closing):
                 cannot cause them.
         """
         system = cast("System", self)
-        q, v, a = _broadcast(system, q, v, a)
+        shapes = {"q": (system.nq,), "v": (system.nv,), "a": (system.nv,)}
+        (q, v, a), _ = as_samples("inverse_dynamics", shapes, [q, v, a])
         needed = np.asarray(system.forest.inverse_dynamics(q, v, a, f_ext))
         q = np.broadcast_to(q, (*needed.shape[:-1], system.nq))
         J = np.asarray(self.constraint_jacobian(q))
@@ -116,7 +118,7 @@ class Torques(Closing):
             q: configurations, (..., nq).
             forces: (..., constraints, 6), as `forward_dynamics` gives them.
             held: the object, by name.
-            length: in m.
+            length: that moments are compared with forces by, above zero, in m.
 
         Returns:
             (..., constraints, 6): the internal part; zero for constraints that do not touch the object.
@@ -125,7 +127,9 @@ class Torques(Closing):
         link = system.frame(held).link
         if link < 0 or JOINT_TYPES[system.tree.joint_type[link]].name != "free":
             raise ModelError(f"internal_forces: expected an object that moves freely, found {held!r}", link=held)
-        q, given = np.asarray(q, dtype=float), np.asarray(forces, dtype=float)
+        shapes = {"q": (system.nq,), "forces": (len(system.constraints), 6)}
+        (q, given), _ = as_samples("internal_forces", shapes, [q, forces])
+        length = real("internal_forces: length", length, above=0.0)
         dofs = slice(int(system.tree.v_start[link]), int(system.tree.v_start[link + 1]))
         grasp = np.swapaxes(np.asarray(self.constraint_jacobian(q))[..., dofs], -1, -2)
         touching = np.repeat([self._touches(c, link) for c in system.constraints], _rows(system))
@@ -143,17 +147,12 @@ class Torques(Closing):
         return any(system.frame(side.frame).link == link for side in getattr(constraint, "sides", ()))
 
 
-def _broadcast(system: System, *arrays: npt.ArrayLike) -> list[Array]:
-    ports = [Port(name, (n,)) for name, n in (("q", system.nq), ("v", system.nv), ("a", system.nv))]
-    return list(Signature("inverse_dynamics", tuple(ports), (), np.dtype(float)).arguments(arrays)[0])
-
-
 def _rows(system: System) -> list[int]:
     return [constraint.holds for constraint in system.constraints]
 
 
 def _weights(system: System, weights: npt.ArrayLike | None) -> Array:
-    found = np.ones(system.nv) if weights is None else np.asarray(weights, dtype=float)
+    found = np.ones(system.nv) if weights is None else as_floats(weights, "inverse_dynamics: weights")
     if found.shape != (system.nv,) or not (np.isfinite(found) & (found > 0)).all():
         raise ModelError(f"weights: expected {system.nv} positive numbers, one for each degree of freedom")
     return found

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from catena.arguments.arrays import is_chunked
+from catena.arguments.arrays import as_floats, is_chunked
 from catena.errors import ShapeError
 
 if TYPE_CHECKING:
@@ -193,7 +193,7 @@ class Run:
         Args:
             t: times in s, rising, (rows,).
         """
-        at = np.asarray(t, float)
+        at = as_floats(t, "resampled: t")
         if at.ndim != 1 or not len(at) or not np.isfinite(at).all() or (np.diff(at) <= 0).any():
             raise ShapeError(f"resampled: t must be rising times, (rows,), got an array of shape {at.shape}")
         if at[0] < self.t[0] or at[-1] > self.t[-1]:
