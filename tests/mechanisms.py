@@ -35,6 +35,12 @@ ALL: dict[str, Callable[[], catena.Robot]] = {
 }
 
 
+def state(robot: catena.Robot, seed: int = 0, batch: tuple[int, ...] = ()) -> tuple[np.ndarray, ...]:
+    """Random configurations, velocities, and torques or accelerations."""
+    rng = np.random.default_rng(seed)
+    return robot.random_configuration(rng, batch), *rng.standard_normal((2, *batch, robot.nv))
+
+
 def relative(found: npt.ArrayLike, expected: npt.ArrayLike) -> float:
     """The largest difference, relative to the largest number expected."""
     found, expected = np.asarray(found, dtype=float), np.asarray(expected, dtype=float)

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.mechanisms import relative
+from tests.mechanisms import relative, state
 
 import catena
 import catena.casadi
@@ -16,23 +16,10 @@ casadi = pytest.importorskip("casadi")
 
 
 @pytest.fixture(scope="module")
-def floating() -> catena.Robot:
-    """Few links, all kinds of coordinates."""
-    robot = catena.random_tree(7, 4, ["spherical", "planar", "revolute"], 0.5, base="floating")
-    assert {joint.type for joint in robot.joints} == {"free", "spherical", "planar", "revolute"}
-    return robot
-
-
-@pytest.fixture(scope="module")
 def small() -> catena.Robot:
     robot = catena.random_tree(8, 2, ["spherical", "revolute"], 0.0)
     assert robot.nq > robot.nv  # it has a quaternion
     return robot
-
-
-def state(robot: catena.Robot, seed: int = 0) -> list[np.ndarray]:
-    rng = np.random.default_rng(seed)
-    return [robot.random_configuration(seed), *rng.normal(size=(2, robot.nv))]
 
 
 def slopes(function: Any, at: list[np.ndarray], which: int, h: float = 1e-5) -> np.ndarray:

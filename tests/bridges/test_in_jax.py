@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.mechanisms import relative
+from tests.mechanisms import relative, state
 
 import catena
 import catena.jax
@@ -25,26 +25,8 @@ def doubles() -> Iterator[None]:
     jax.config.update("jax_enable_x64", before)
 
 
-@pytest.fixture(scope="module")
-def arm() -> catena.Robot:
-    return catena.load(catena.robots.path("seven_dof_arm"))
-
-
-@pytest.fixture(scope="module")
-def floating() -> catena.Robot:
-    """Few links, all kinds of coordinates."""
-    robot = catena.random_tree(7, 4, ["spherical", "planar", "revolute"], 0.5, base="floating")
-    assert {joint.type for joint in robot.joints} == {"free", "spherical", "planar", "revolute"}
-    return robot
-
-
-def state(robot: catena.Robot, seed: int = 0, shape: tuple[int, ...] = ()) -> tuple[np.ndarray, ...]:
-    rng = np.random.default_rng(seed)
-    return robot.random_configuration(seed, shape), *rng.normal(size=(2, *shape, robot.nv))
-
-
 def test_values_are_the_robot_s_own(arm: catena.Robot) -> None:
-    q, v, tau = state(arm, shape=(5,))
+    q, v, tau = state(arm, batch=(5,))
     wrench = np.random.default_rng(1).normal(size=(len(arm.links), 6))
     function = catena.jax.function(arm, "forward_dynamics", joint_losses=True)
     for call in (function, jax.jit(function)):
@@ -73,7 +55,7 @@ def test_derivatives_where_quaternions_are_not_of_unit_length(floating: catena.R
 def test_second_derivatives() -> None:
     robot = catena.random_tree(8, 2, ["spherical", "revolute"], 0.0)
     assert robot.nq > robot.nv  # it has a quaternion
-    check_grads(catena.jax.function(robot, "forward_dynamics"), state(robot), order=2)
+    check_grads(catena.jax.function(robot, "forward_dynamics"), state(robot, 1), order=2)
 
 
 def test_derivatives_of_loops_over_links(floating: catena.Robot) -> None:
@@ -120,7 +102,7 @@ def test_gradients_of_batches(floating: catena.Robot) -> None:
 
 
 def test_no_samples(arm: catena.Robot) -> None:
-    q, v, tau = state(arm, shape=(0,))
+    q, v, tau = state(arm, batch=(0,))
     function = catena.jax.function(arm, "forward_dynamics")
     assert jax.jit(function)(q, v, tau).shape == (0, 7)
     assert not np.any(jax.grad(lambda t: function(q, v, t).sum())(np.ones(7)))

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 from tests.mechanisms import relative
+from tests.mechanisms import state as random_state
 
 import catena
 import catena.torch
@@ -17,27 +18,12 @@ torch = pytest.importorskip("torch")
 pytestmark = pytest.mark.filterwarnings("ignore:.*torch.jit.script.*:DeprecationWarning")  # of Torch's own making
 
 
-@pytest.fixture(scope="module")
-def arm() -> catena.Robot:
-    return catena.load(catena.robots.path("seven_dof_arm"))
-
-
-@pytest.fixture(scope="module")
-def floating() -> catena.Robot:
-    """Few links, all kinds of coordinates."""
-    robot = catena.random_tree(7, 4, ["spherical", "planar", "revolute"], 0.5, base="floating")
-    assert {joint.type for joint in robot.joints} == {"free", "spherical", "planar", "revolute"}
-    return robot
-
-
-def state(robot: catena.Robot, seed: int = 0, shape: tuple[int, ...] = (), grad: bool = False) -> tuple[Any, ...]:
-    rng = np.random.default_rng(seed)
-    arrays = robot.random_configuration(seed, shape), *rng.normal(size=(2, *shape, robot.nv))
-    return tuple(torch.tensor(x, requires_grad=grad) for x in arrays)
+def state(robot: catena.Robot, seed: int = 0, batch: tuple[int, ...] = (), grad: bool = False) -> tuple[Any, ...]:
+    return tuple(torch.tensor(x, requires_grad=grad) for x in random_state(robot, seed, batch))
 
 
 def test_values_are_the_robot_s_own(arm: catena.Robot) -> None:
-    q, v, tau = state(arm, shape=(5,))
+    q, v, tau = state(arm, batch=(5,))
     wrench = np.random.default_rng(1).normal(size=(len(arm.links), 6))
     function = catena.torch.function(arm, "forward_dynamics", joint_losses=True)
     expected = arm.forward_dynamics(q, v, tau, joint_losses=True)
@@ -127,7 +113,7 @@ def test_arrays_of_numpy_are_left_alone(arm: catena.Robot) -> None:
 
 
 def test_tensors_are_read_in_place(arm: catena.Robot) -> None:
-    q, v, tau = (x.T.contiguous().T for x in state(arm, shape=(5,)))
+    q, v, tau = (x.T.contiguous().T for x in state(arm, batch=(5,)))
     assert not q.is_contiguous()
     function = catena.torch.function(arm, "forward_dynamics")
     assert np.array_equal(function(q, v, tau), arm.forward_dynamics(q, v, tau))

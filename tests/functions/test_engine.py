@@ -5,14 +5,13 @@ from __future__ import annotations
 import mpmath
 import numpy as np
 import pytest
+from tests.mechanisms import MOVING, state
 
 import catena
 from catena import robots
 from catena.functions import engine
 from catena.functions.catalogue import BIAS, FORWARD_DYNAMICS, INVERSE_DYNAMICS, MASS_MATRIX, MASS_MATRIX_TIMES
-from catena.model.joints import BY_NAME
 
-MOVING = [name for name in BY_NAME if name != "fixed"]
 SHAPES = ["unrolled", "rolled"]
 
 MECHANISMS = {
@@ -34,12 +33,6 @@ MECHANISMS = {
 @pytest.fixture(scope="module", params=MECHANISMS)
 def robot(request):
     return MECHANISMS[request.param]()
-
-
-def state(robot, seed=0, batch=()):
-    rng = np.random.default_rng(seed)
-    q = robot.random_configuration(rng, batch)
-    return q, rng.standard_normal((*batch, robot.nv)), rng.standard_normal((*batch, robot.nv))
 
 
 def agree(x, y, tolerance):

@@ -9,7 +9,7 @@ import mpmath
 import numpy as np
 import pinocchio as pin
 import pytest
-from tests.mechanisms import relative
+from tests.mechanisms import relative, state
 from tests.peers.pinocchio_peer import Peer
 
 import catena
@@ -21,11 +21,6 @@ ROBOTS = Path(sysconfig.get_path("purelib"), "cmeel.prefix", "share", "example-r
 FILES = [file for file in sorted(ROBOTS.rglob("*.urdf")) if file.name != "ur3.urdf"]
 COMPILED = ["ur5_robot.urdf", "xarm7.urdf", "panda.urdf", "anymal.urdf", "kinova.urdf", "hyq_no_sensors.urdf"]
 FD4 = FORWARD_DYNAMICS["fd4"]
-
-
-def state(robot: catena.Robot, seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    rng = np.random.default_rng(seed)
-    return robot.random_configuration(rng), rng.standard_normal(robot.nv), rng.standard_normal(robot.nv)
 
 
 def run(robot: catena.Robot, function, **values) -> np.ndarray:

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.mechanisms import relative, with_rotors
+from tests.mechanisms import relative, state, with_rotors
 from tests.symbols.test_symbolic import planar_arm
 
 import catena
@@ -44,11 +44,6 @@ ROBOTS: dict[str, Callable[[], catena.Robot]] = {
 @pytest.fixture(params=ROBOTS, scope="module")
 def robot(request: pytest.FixtureRequest) -> catena.Robot:
     return ROBOTS[request.param]()
-
-
-def state(robot: catena.Robot) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    rng = np.random.default_rng(1)
-    return robot.random_configuration(rng), *rng.standard_normal((2, robot.nv))
 
 
 def run(source: str, name: str, *arrays: Any) -> Any:
