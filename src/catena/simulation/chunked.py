@@ -29,6 +29,15 @@ def chunked(asked: Asked) -> bool:
     return any_chunked((asked.q, asked.v, asked.tau, asked.parameters, asked.f_ext, more))
 
 
+def run_or_chunks(compute: Callable[..., Run], robot: Robot, asked: Asked, options: Options, out: Any) -> Run:
+    """The rollout that `compute` makes of NumPy's arrays, in chunks if some are Dask's."""
+    if not chunked(asked):
+        return compute(robot, asked, options, out)
+    if out is not None:
+        raise UnsupportedError("rollout: out cannot be given with Dask arrays, which are computed later")
+    return run_in_chunks("rollout", compute, robot, asked, options)
+
+
 def run_in_chunks(name: str, compute: Compute, robot: Robot, asked: Asked, options: Options) -> Run:
     """The run as Dask arrays that are not computed yet; samples that diverge are warned of where they are computed."""
     if asked.memory:

@@ -10,12 +10,12 @@ import numpy.typing as npt
 
 from catena.arguments.arrays import Port, as_array
 from catena.arguments.wrenches import Wrenches
-from catena.errors import DivergenceWarning, ModelError, UnsupportedError, warn
+from catena.errors import DivergenceWarning, ModelError, warn
 from catena.model.actuators import Actuators
 from catena.questions.closed_stepping import ClosedStepping
 from catena.questions.closing import MOST_ROWS
 from catena.simulation.asked import Asked, Options
-from catena.simulation.chunked import chunked, run_in_chunks
+from catena.simulation.chunked import run_or_chunks
 from catena.simulation.divergence import tell
 from catena.simulation.drag import Drag
 from catena.simulation.forces import JointLimits
@@ -133,17 +133,12 @@ class ClosedRollouts(ClosedStepping):
         Returns:
             The run; `run.constraint_drift()` says how well the loops were kept. Cost: that of `step`, for each of them.
         """
-        system = cast("System", self)
         forces = joint_limits, ground, actuators, pins, drag
         options = Options(
             integrator, "innovations", joint_losses, joint_springs, np.float64, None, *forces, projected, gains
         )
         asked = Asked(q, v, tau, dt, steps, control, cost, parameters, f_ext, every, bound, t0=t0, memory=memory)
-        if chunked(asked):
-            if out is not None:
-                raise UnsupportedError("rollout: out cannot be given with Dask arrays, which are computed later")
-            return run_in_chunks("rollout", _rolled_out, cast("Any", system), asked, options)
-        return _rolled_out(system, asked, options, out)
+        return run_or_chunks(_rolled_out, cast("Any", self), asked, options, out)
 
 
 def _rolled_out(system: Any, asked: Asked, options: Options, out: Any = None) -> Run:

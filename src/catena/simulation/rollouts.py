@@ -9,11 +9,10 @@ import numpy as np
 import numpy.typing as npt
 
 from catena.arguments.wrenches import Wrenches
-from catena.errors import UnsupportedError
 from catena.functions.question import Answering
 from catena.model.actuators import Actuators
 from catena.simulation.asked import Asked, Options
-from catena.simulation.chunked import chunked, run_in_chunks
+from catena.simulation.chunked import run_or_chunks
 from catena.simulation.drag import Drag
 from catena.simulation.forces import JointLimits
 from catena.simulation.ground import Ground
@@ -113,13 +112,8 @@ class Rollouts(Answering):
         Returns:
             The run. Cost: O(n) for each step.
         """
-        robot = cast("Robot", self)
         options = Options(
             integrator, method, joint_losses, joint_springs, dtype, kernel, joint_limits, ground, actuators, pins, drag
         )
         asked = Asked(q, v, tau, dt, steps, control, cost, parameters, f_ext, every, bound, t0=t0, memory=memory)
-        if chunked(asked):
-            if out is not None:
-                raise UnsupportedError("rollout: out cannot be given with Dask arrays, which are computed later")
-            return run_in_chunks("rollout", rolled_out, robot, asked, options)
-        return rolled_out(robot, asked, options, out)
+        return run_or_chunks(rolled_out, cast("Robot", self), asked, options, out)
