@@ -55,6 +55,26 @@ def log_determinant_across_bonds(links: Links, q: Field) -> tuple[Field, Field]:
     return _with_gradient(links, q, _across_bond)
 
 
+def fixman_potential(links: Links, q: Field, kT: Scalar) -> tuple[Field, Field]:
+    """½ kT log det M(q), kept at the base, and the torques that it stands for: minus its derivatives."""
+    return _potential(links, log_determinant_gradient(links, q), kT)
+
+
+def fixman_potential_across_bonds(links: Links, q: Field, kT: Scalar) -> tuple[Field, Field]:
+    """½ kT (log det M − log det G) of points on bonds, up to a constant, and the torques that it stands for."""
+    return _potential(links, log_determinant_across_bonds(links, q), kT)
+
+
+def _potential(links: Links, found: tuple[Field, Field], kT: Scalar) -> tuple[Field, Field]:
+    """½ kT times a logarithm at the base, and −½ kT times its derivatives."""
+    total, gradient = found
+    potential, torque = links.fields("potential torque")
+    for k in links.base_to_tip():
+        torque[k] = Dofs([-0.5 * kT * x for x in gradient[k]])
+    potential[links.base] = 0.5 * kT * total[links.base]
+    return potential, torque
+
+
 def _with_gradient(links: Links, q: Field, chart: Callable[[Any, Axes], Axes]) -> tuple[Field, Field]:
     """log det of M in the velocities along the axes that `chart` gives for a link with axes H, and its derivatives.
 
@@ -111,14 +131,14 @@ def _moving_axes(k: Any, q: Dofs, felt: list[Force]) -> list[Scalar]:
 
 
 LOG_DETERMINANT = Function("log_determinant", log_determinant, {"q": "q"}, {"log_determinant": "robot"})
-LOG_DETERMINANT_GRADIENT = Function(
-    "log_determinant_gradient", log_determinant_gradient, {"q": "q"}, {"log_determinant": "robot", "gradient": "v"}
+FIXMAN_POTENTIAL = Function(
+    "fixman_potential", fixman_potential, {"q": "q", "kT": "robot"}, {"potential": "robot", "torque": "v"}
 )
-LOG_DETERMINANT_ACROSS_BONDS = Function(
-    "log_determinant_across_bonds",
-    log_determinant_across_bonds,
-    {"q": "q"},
-    {"log_determinant": "robot", "gradient": "v"},
+FIXMAN_POTENTIAL_ACROSS_BONDS = Function(
+    "fixman_potential/across_bonds",
+    fixman_potential_across_bonds,
+    {"q": "q", "kT": "robot"},
+    {"potential": "robot", "torque": "v"},
     regroup=False,
 )
 

@@ -7,18 +7,21 @@ the difference away (Fixman 1974); by his theorem it is ½ kT log det Hᵇᵇ. I
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import numpy as np
 import numpy.typing as npt
 
-from catena.algorithms.determinant import LOG_DETERMINANT_ACROSS_BONDS, LOG_DETERMINANT_GRADIENT
-from catena.arguments.arrays import Port, as_array, batch_shape
+from catena.algorithms.determinant import FIXMAN_POTENTIAL, FIXMAN_POTENTIAL_ACROSS_BONDS
 from catena.arguments.scalars import a_robot
 from catena.fixman.joints_alone import all_on_bonds, joints_alone
+from catena.functions.function import Function, by_recipe
+from catena.functions.question import Answering, question
+from catena.functions.recipes import Ask
 from catena.functions.store import Compiled
 from catena.model.mimic import refuse_followers
 from catena.model.singular import check_invertible
+from catena.model.tree import Tree
 
 if TYPE_CHECKING:
     from catena.robot import Robot
@@ -52,34 +55,38 @@ def fixman_potential(robot: Robot, q: npt.ArrayLike, kT: npt.ArrayLike = 1.0) ->
     was measured to be 3e-16 kT / θ², that of the torque 6e-16 kT / θ³.
     For hard coordinates of your own choice see :meth:`catena.fixman.Partition.potential`. O(n).
     """
-    refuse_followers(a_robot("fixman_potential", robot).tree, "Fixman's potential")
-    check_invertible(robot.tree)
-    ports = Port("q", (robot.nq,)), Port("kT", ())
-    given = [as_array(x, port, "fixman_potential") for x, port in zip((q, kT), ports, strict=True)]
-    batch_shape(given, ports, "fixman_potential")
-    half = 0.5 * np.asarray(given[1], dtype=float)
-    value, gradient = _log_ratio(robot, given[0])
-    return FixmanPotential(half * value, -half[..., None] * gradient)
+    return _Potential(a_robot("fixman_potential", robot)._compiled).fixman_potential(q, kT)
 
 
-def _log_ratio(robot: Robot, q: Array) -> tuple[Array, Array]:
-    """log(det M / det G), up to a constant, and its derivatives along the joint velocities."""
-    compiled = robot._compiled
-    if compiled.once("all on bonds", lambda: all_on_bonds(robot.tree)):
-        whole, slope = compiled.kernel(LOG_DETERMINANT_ACROSS_BONDS)(q)
-        return whole, slope
-    value, gradient = compiled.kernel(LOG_DETERMINANT_GRADIENT)(q)
-    alone = compiled.once("joints alone", lambda: _joints_alone(robot))
-    if alone is None:
-        return value, gradient
-    of_all, slope = alone.kernel(LOG_DETERMINANT_GRADIENT)(q)
-    return value - of_all, gradient - slope
+class _Potential(Answering):
+    """What answers for one mechanism: a question, so that machine code takes its calls."""
+
+    __slots__ = ()
+
+    def __init__(self, compiled: Compiled) -> None:
+        self._compiled, self._own = compiled, ()
+
+    @question(lambda asked, given: _function(asked._compiled.tree))
+    def fixman_potential(self, q: npt.ArrayLike, kT: npt.ArrayLike) -> FixmanPotential:
+        """The potential and the torque at configurations q (..., nq), for kT (...)."""
+        raise NotImplementedError
 
 
-def _joints_alone(robot: Robot) -> Compiled | None:
-    """What is compiled for the robot's joints alone, where they matter."""
-    tree = joints_alone(robot.tree)
-    if tree is None:
-        return None
+def _function(tree: Tree) -> Function:
+    """The function that answers for a mechanism; one that has no such potential is refused."""
+    refuse_followers(tree, "Fixman's potential")
     check_invertible(tree)
-    return Compiled(tree)
+    if all_on_bonds(tree):
+        return FIXMAN_POTENTIAL_ACROSS_BONDS
+    joints = joints_alone(tree)
+    if joints is None:
+        return FIXMAN_POTENTIAL
+    check_invertible(joints)
+    alone = Compiled(joints).kernel(FIXMAN_POTENTIAL)
+
+    def difference(ask: Ask, q: Array, kT: Array) -> tuple[Array, Array]:
+        """½ kT log det M − ½ kT log det G, the second of which the joints alone give."""
+        (whole, torque), (of_joints, slope) = ask(FIXMAN_POTENTIAL, q, kT), alone(q, kT)
+        return whole - of_joints, torque - slope
+
+    return replace(FIXMAN_POTENTIAL, name="fixman_potential/without_joints", algorithm=by_recipe, recipe=difference)
