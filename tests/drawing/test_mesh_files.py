@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import re
 import struct
 from pathlib import Path
 
@@ -47,7 +49,7 @@ def binary_stl() -> bytes:
 
 def volume(path: Path) -> float:
     """What the triangles enclose."""
-    found = read_mesh(path)
+    (found,) = read_mesh(path)
     a, b, c = np.moveaxis(found.vertices[found.faces].astype(float), 1, 0)
     return float(np.sum(np.cross(a, b) * c) / 6)
 
@@ -64,13 +66,13 @@ def test_collada_has_units_and_nodes(tmp_path: Path, faces: str) -> None:
     path = tmp_path / "t.dae"
     path.write_text(collada(faces))
     assert volume(path) == pytest.approx(4.0)  # twice as large, in half metres
-    assert read_mesh(path).vertices[:, 2].min() == pytest.approx(1.0)
+    assert read_mesh(path)[0].vertices[:, 2].min() == pytest.approx(1.0)
 
 
 def test_collada_with_y_up_is_turned(tmp_path: Path) -> None:
     path = tmp_path / "t.dae"
     path.write_text(collada().replace("Z_UP", "Y_UP"))
-    vertices = read_mesh(path).vertices
+    vertices = read_mesh(path)[0].vertices
     assert vertices.max(axis=0) == pytest.approx([2, -1, 3])
 
 
@@ -106,11 +108,33 @@ def test_nodes_that_hold_each_other_end(tmp_path: Path) -> None:
 
 
 def test_a_file_that_changed_is_read_again(tmp_path: Path) -> None:
-    import os
-
     path = tmp_path / "a.obj"
     path.write_text(OBJ)
-    assert len(read_mesh(path).faces) == 4
+    assert len(read_mesh(path)[0].faces) == 4
     path.write_text(OBJ.rpartition("\n")[0])
     os.utime(path, ns=(1, 1))
-    assert len(read_mesh(path).faces) == 3
+    assert len(read_mesh(path)[0].faces) == 3
+
+
+def test_colours_of_meshes(tmp_path: Path) -> None:
+    """Of Collada by the symbols of its materials, of OBJ by a file beside it; a texture is no colour."""
+    phong = "<technique><phong><diffuse>{1}</diffuse></phong></technique>"
+    effect = f"<effect id='e{{0}}'><profile_COMMON>{phong}</profile_COMMON></effect>"
+    colors = ["<color>1 0 0.5 1</color>", "<texture texture='t'/>"]
+    library = "".join(effect.format(*x) for x in enumerate(colors))
+    library += "".join(f"<material id='m{i}'><instance_effect url='#e{i}'/></material>" for i in range(2))
+    bind = "<bind_material><instance_material symbol='s' target='#m{}'/></bind_material>"
+    plain = collada().replace("<triangles", "<triangles material='s'")
+    for number, expected in enumerate([(1.0, 0.0, 0.5), None]):
+        text = re.sub(r"(<instance_geometry[^>]*)/>", rf"\1>{bind.format(number)}</instance_geometry>", plain)
+        path = tmp_path / f"{number}.dae"
+        path.write_text(text.replace("</COLLADA>", f"{library}</COLLADA>"))
+        assert {part.color for part in read_mesh(path)} == {expected}
+
+    (tmp_path / "m.mtl").write_text("newmtl red\nKd 1 0 0\nnewmtl wood\nKd 1 1 1\nmap_Kd wood.png\n")
+    vertices, *faces = OBJ.partition("f ")[0], *[line for line in OBJ.splitlines() if line.startswith("f ")]
+    for library, expected in (("m.mtl", {(1.0, 0.0, 0.0), None}), ("../m.mtl", {None}), ("none.mtl", {None})):
+        path = tmp_path / "a.obj"
+        path.write_text("\n".join([f"mtllib {library}", vertices, "usemtl red", *faces[:1], "usemtl wood", *faces[1:]]))
+        os.utime(path, ns=(len(library), len(library)))
+        assert {part.color for part in read_mesh(path)} == expected

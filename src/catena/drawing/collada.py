@@ -1,7 +1,10 @@
-"""Collada (.dae): the triangles of a scene, in metres, z up; colours and textures are left out."""
+"""Collada (.dae): the triangles of a scene, in metres, z up, by their colours; textures are left out."""
 
 from __future__ import annotations
 
+from collections import defaultdict
+from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 from xml.etree.ElementTree import Element, ParseError, fromstring
 
@@ -11,6 +14,7 @@ import numpy.typing as npt
 from catena.drawing.surfaces import Surface, surface
 
 Array = npt.NDArray[Any]
+Color = tuple[float, ...] | None
 
 DEEPEST = 64
 """Nodes inside nodes that are followed."""
@@ -23,8 +27,11 @@ _TURNS = {  # to z up
 }
 
 
-def read_collada(data: bytes) -> Surface:
-    """All geometry of the file's scene. Document types are refused, so that nothing in it can name other files."""
+def read_collada(data: bytes) -> list[Surface]:
+    """All geometry of the file's scene, a surface for each colour.
+
+    Document types are refused, so that nothing in it can name other files.
+    """
     if b"\0" in data or b"<!DOCTYPE" in data or b"<!ENTITY" in data:
         raise ValueError("holds a document type, or is not UTF-8; save it without")
     try:
@@ -39,12 +46,16 @@ def read_collada(data: bytes) -> Surface:
     place[:3, :3] = _turn(root) * _unit(root)
     if scene is None:
         for geometry in file.geometries.values():
-            file.add(geometry, place)
+            file.add(geometry, place, {})
     else:
         for node in file.by_id[_target(scene)].findall("node"):
             file.follow(node, place, DEEPEST)
-    corners = np.concatenate(file.corners) if file.corners else np.zeros((0, 3, 3))
-    return surface(corners, np.arange(3 * len(corners)))
+    return [in_color(np.concatenate(some), color) for color, some in file.corners.items()]
+
+
+def in_color(corners: Array, color: Color) -> Surface:
+    """The surface of triangles (m, 3, 3)."""
+    return replace(surface(corners, np.arange(3 * len(corners))), color=color)
 
 
 class _File:
@@ -53,9 +64,9 @@ class _File:
     def __init__(self, root: Element) -> None:
         self.by_id = {element.get("id", ""): element for element in root.iter()}
         self.geometries = {k: x for k, x in self.by_id.items() if x.tag == "geometry"}
-        self.corners: list[Array] = []
+        self.corners: defaultdict[Color, list[Array]] = defaultdict(list)
         self.count = 0
-        self._read: dict[str, Array] = {}
+        self._read: dict[str, list[tuple[str, Array]]] = {}
 
     def follow(self, node: Element, place: Array, depth: int) -> None:
         """Add what hangs on a node."""
@@ -70,22 +81,32 @@ class _File:
             elif element.tag == "instance_node":
                 self.follow(self.by_id[_target(element)], place, depth - 1)
             elif element.tag == "instance_geometry":
-                self.add(self.by_id[_target(element)], place)
+                bound = {x.get("symbol", ""): _target(x, "target") for x in element.iter("instance_material")}
+                self.add(self.by_id[_target(element)], place, bound)
 
-    def add(self, geometry: Element, place: Array) -> None:
-        """Add the triangles of one geometry at a place."""
+    def add(self, geometry: Element, place: Array, materials: Mapping[str, str]) -> None:
+        """Add the triangles of one geometry at a place, its symbols standing for materials."""
         name = geometry.get("id", "")
         if name not in self._read:
             self._read[name] = self._triangles(geometry)
-        corners = self._read[name]
-        self.count += len(corners)
-        if self.count > MOST_TRIANGLES:
-            raise ValueError(f"holds more than {MOST_TRIANGLES:,} triangles")
-        self.corners.append(corners @ place[:3, :3].T + place[:3, 3])
+        for symbol, corners in self._read[name]:
+            self.count += len(corners)
+            if self.count > MOST_TRIANGLES:
+                raise ValueError(f"holds more than {MOST_TRIANGLES:,} triangles")
+            color = self._color(materials.get(symbol, symbol))
+            self.corners[color].append(corners @ place[:3, :3].T + place[:3, 3])
 
-    def _triangles(self, geometry: Element) -> Array:
-        """(m, 3, 3), in the axes of the geometry."""
-        found = [np.zeros((0, 3, 3))]
+    def _color(self, material: str) -> Color:
+        """Red, green and blue of a material; None if it has none."""
+        instance = self.by_id.get(material, Element("none")).find("instance_effect")
+        effect = self.by_id.get(_target(instance)) if instance is not None else None
+        written = None if effect is None else effect.find("profile_COMMON/technique/*/diffuse/color")
+        numbers = _numbers(written, float)[:3].tolist()
+        return tuple(numbers) if len(numbers) == 3 and all(0 <= x <= 1 for x in numbers) else None
+
+    def _triangles(self, geometry: Element) -> list[tuple[str, Array]]:
+        """Symbols of materials, and triangles of them, (m, 3, 3), in the axes of the geometry."""
+        found = []
         for part in geometry.iterfind("mesh/*"):
             if part.tag in ("triangles", "polylist"):
                 inputs = part.findall("input")
@@ -93,8 +114,8 @@ class _File:
                 vertex = next(x for x in inputs if x.get("semantic") == "VERTEX")
                 points = self._points(self.by_id[_target(vertex, "source")])
                 numbers = _numbers(part.find("p"), int).reshape(-1, width)[:, int(vertex.get("offset", "0"))]
-                found.append(points[_cut(part, numbers)])
-        return np.concatenate(found)
+                found.append((part.get("material", ""), points[_cut(part, numbers)]))
+        return found
 
     def _points(self, vertices: Element) -> Array:
         position = next(x for x in vertices.findall("input") if x.get("semantic") == "POSITION")

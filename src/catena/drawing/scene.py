@@ -7,7 +7,7 @@ groups, and so is a robot whose links are boxes and cylinders. What moves with q
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -198,12 +198,14 @@ def _pieces(
     shape: MeshReference | Primitive, link: int, place: tuple[Array, Array], shade: Array, sides: int
 ) -> Iterator[Piece]:
     """The surfaces of one shape; nothing if it cannot be seen through its opacity. Raises LoadError."""
-    color = shade if shape.color is None else 0.05 + 0.95 * np.array(shape.color[:3])  # black shows its form, too
     if shape.color is not None and shape.color[3] == 0:
         return
+    color = shade if shape.color is None else _seen(shape.color)
     rotation, position = compose(place, (np.array(shape.rotation), np.array(shape.position)))
     if isinstance(shape, MeshReference):
-        yield Piece(read_mesh(shape.resolve()), link, rotation, position, np.array(shape.scale), color)
+        for part in read_mesh(shape.resolve()):
+            own = color if shape.color is not None or part.color is None else _seen(part.color)
+            yield Piece(part, link, rotation, position, np.array(shape.scale), own)
         return
     size = np.array(shape.size)
     body = box() if shape.kind == BOX else cylinder(sides) if shape.kind in (CYLINDER, CAPSULE) else ball(sides)
@@ -212,6 +214,11 @@ def _pieces(
         for end in (-0.5, 0.5):
             at = position + rotation[:, 2] * (end * size[2])
             yield Piece(ball(sides), link, rotation, at, np.full(3, size[0]), color)
+
+
+def _seen(color: Sequence[float]) -> Array:
+    """A colour of a file as it is drawn: what is black shows its form, too."""
+    return 0.05 + 0.95 * np.array(color[:3])
 
 
 def _grouped(pieces: Iterable[Piece]) -> Iterator[Group]:

@@ -23,12 +23,14 @@ CELLS = 10**6
 class Surface:
     """Triangles: `vertices` (k, 3) in m, and `faces` (m, 3), numbers of vertices, counter-clockwise from outside.
 
-    Where an edge is sharp each side has vertices of its own. `closed` says that no back of a triangle is ever seen.
+    Where an edge is sharp each side has vertices of its own. `closed` says that no back of a triangle is ever seen;
+    `color` is red, green and blue, 0 to 1, where the file of a mesh says so.
     """
 
     vertices: Array
     faces: Array
     closed: bool = False
+    color: tuple[float, ...] | None = None
 
     @cached_property
     def normals(self) -> Array:
