@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -55,6 +56,20 @@ def test_dynamics_of_many_robots_in_one_batch(name: str, kernel: str) -> None:
     assert relative(robot.forward_dynamics(q, v, tau, **options), u) < 1e-11
     a = reference(robot, sets, forward, q, v, u)
     assert relative(robot.forward_dynamics(q, v, u, **options), a) < 1e-12
+
+
+def test_leading_dimensions_differ_from_array_to_array() -> None:
+    """Loops make matrices column by column; what each array is broadcast by must not depend on the others."""
+    robot = ALL["sliding chain"]()
+    sets, (q, v, tau) = sets_for(robot).vector, state(robot)
+    dt = np.array([[1e-3], [2e-3], [3e-3]])
+    for arrays in ((q, v[None], tau, sets), (q[0], v, tau[0], sets), (q, v[0], tau[:, None], sets[1])):
+        *given, parameters = arrays
+        for ask in (partial(robot.linearize, dt=dt), robot.linearize, robot.forward_dynamics_derivatives):
+            straight, loops = (ask(*given, parameters=parameters, kernel=kernel) for kernel in ("unrolled", "rolled"))
+            for x, y in zip(straight, loops, strict=True):
+                assert x.shape == y.shape
+                assert relative(y, x) < 1e-10
 
 
 @pytest.mark.parametrize("kernel", ["unrolled", "rolled"])

@@ -35,11 +35,14 @@ def with_parameters(function: Function) -> Function:
             return function.algorithm(links, *state)
 
     def recipe(ask: Ask, *given: Any) -> Any:
-        *state, parameters = given
         assert function.recipe is not None
-        return function.recipe(_Adopting(ask, parameters, _leading(function, state)), *state)
+        leading = _leading(adopting, given)
+        most = max(leading.values())
+        more = [most - own if name not in function.shared else 0 for name, own in leading.items()]
+        *state, parameters = (x.reshape(*[1] * some, *x.shape) for x, some in zip(given, more, strict=True))
+        return function.recipe(_Adopting(ask, parameters, most), *state)
 
-    return replace(
+    adopting = replace(
         function,
         name=f"{function.name}/parameters",
         algorithm=by_recipe if function.algorithm is by_recipe else algorithm,
@@ -47,12 +50,16 @@ def with_parameters(function: Function) -> Function:
         regroup=False,
         recipe=None if function.recipe is None else recipe,
     )
+    return adopting
 
 
-def _leading(function: Function, arrays: Any) -> int:
-    """How many leading dimensions the first array of a call has."""
-    name = next(iter(function.inputs.values()))
-    return int(np.ndim(arrays[0])) - len(kind(name).full_shape(1, 1, 1))
+def _leading(function: Function, arrays: Any) -> dict[str, int]:
+    """How many leading dimensions each array of a call has."""
+    given = function.given(function.present(len(arrays)))
+    return {
+        name: int(np.ndim(x)) - len(kind(k).full_shape(1, 1, 1))
+        for (name, k), x in zip(given.items(), arrays, strict=True)
+    }
 
 
 @dataclass(frozen=True)
@@ -81,6 +88,6 @@ class _Adopting:
     def __call__(self, function: Function, *arrays: Any) -> Any:
         if FACTORS & set(function.inputs) or "parameters" in function.inputs:
             return self.ask(function, *arrays)
-        more = _leading(function, arrays) - self.leading
+        more = max(_leading(function, arrays).values()) - self.leading
         row = self.parameters.reshape(*self.parameters.shape[:-1], *[1] * more, self.parameters.shape[-1])
         return self.ask(with_parameters(function), *arrays, row)

@@ -40,9 +40,7 @@ class Loops:
 
         These are for all inputs that it must have and, if there are more, for the first of the optional ones.
         """
-        optional = [name for name in function.inputs if name in function.optional]
-        present = tuple(optional[: len(arrays) - len(function.inputs) + len(optional)])
-        return self._find(function, present)(*arrays)
+        return self._find(function, function.present(len(arrays)))(*arrays)
 
 
 class Composed(Computing):

@@ -184,6 +184,11 @@ class Function:
         """Whether some output is a whole matrix."""
         return any(is_dense(k) for k in self.outputs.values())
 
+    def present(self, count: int) -> tuple[str, ...]:
+        """The optional inputs of a call with so many arrays and no names: the first ones."""
+        optional = [name for name in self.inputs if name in self.optional]
+        return tuple(optional[: count - len(self.inputs) + len(optional)])
+
     def given(self, present: tuple[str, ...]) -> dict[str, str]:
         """The inputs of a call that leaves out the optional ones not in `present`."""
         return {name: k for name, k in self.inputs.items() if name not in self.optional or name in present}
