@@ -360,3 +360,24 @@ def test_batches_of_configurations(rng) -> None:
         blocks.solve(b[0, :2])
     with pytest.raises(catena.ShapeError, match="positions"):
         system.at(x[..., :2])
+
+
+def test_branched_systems_are_eliminated_along_their_branches(rng) -> None:
+    """Forty bonds that no order makes a narrow band: potential, force and solutions against whole matrices."""
+    parents = [-1, *[int(rng.integers(max(0, i - 12), i)) for i in range(1, 41)]]
+    bonds = Family(distance, [[parent, i] for i, parent in enumerate(parents) if parent >= 0])
+    branched = catena.fixman.partition([], [bonds], rng.uniform(1, 2, 41))
+    hard = branched.hard_coordinates
+    assert hard._matrix is not None
+    assert hard._matrix._sparse is not None
+    x = rng.standard_normal((3, 41, 3))
+    found = branched.potential(x, [1.0, 2.0, 3.0])
+    for i, kT in enumerate((1.0, 2.0, 3.0)):
+        assert found.potential[i] == pytest.approx(0.5 * kT * np.linalg.slogdet(branched.at(x[i]).bb.toarray())[1])
+    h, direction = 1e-5, rng.standard_normal((41, 3))
+    above, below = (branched.potential(x[1] + sign * h * direction, 2.0).potential for sign in (1, -1))
+    assert np.sum(found.force[1] * direction) == pytest.approx(-(above - below) / (2 * h), rel=1e-7)
+    b = rng.standard_normal((3, 40))
+    solved = hard.solve(hard.factors(hard.slopes(x)), b)
+    for i in range(3):
+        assert branched.at(x[i]).bb @ solved[i] == pytest.approx(b[i], abs=1e-11)

@@ -1,6 +1,7 @@
 """Symmetric matrices with one sparse pattern, in batches: reordered to a narrow band, then factored block by block.
 
-Narrow bands run as machine code (:mod:`catena.algorithms.block_band`), wide ones as dense matrices with NumPy.
+Narrow bands run as machine code (:mod:`catena.algorithms.block_band`); of wide ones the sparse are eliminated along
+their pattern (:mod:`catena.fixman.elimination`), and the others are dense matrices of NumPy.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from scipy.sparse import csr_matrix
 from scipy.sparse.csgraph import reverse_cuthill_mckee
 
 from catena.algorithms.block_band import block_functions
+from catena.fixman.elimination import Elimination, factor_pattern
 from catena.functions.function import Function
 from catena.functions.store import Compiled
 from catena.model.chains import planar_chain
@@ -24,7 +26,7 @@ NARROW = 8
 
 
 class Factors(NamedTuple):
-    """What solves with a batch of matrices: blocks, or dense Cholesky factors; and log det of each, NaN if singular."""
+    """What solves with a batch of matrices: blocks, sparse factors or inverses; log det of each, NaN if singular."""
 
     parts: tuple[Array, ...]
     log_determinant: Array
@@ -50,7 +52,9 @@ class Banded:
         i, j = place[rows], place[columns]
         self.width = max(1, int(np.max(np.abs(i - j), initial=0)))
         self.narrow = self.width <= NARROW
-        w = self.width if self.narrow else max(m, 1)
+        below = None if self.narrow else factor_pattern(rows, columns, m, m * m // 2)
+        self._sparse = None if below is None else Elimination(rows, columns, below)
+        w = self.width if self.narrow else max(m, 1) if below is None else 1
         self._w, self._count = w, max(1, -(-m // w))
         kept = i // w >= j // w  # the coupling is to the block before
         self._kept = np.flatnonzero(kept)
@@ -79,6 +83,8 @@ class Banded:
 
     def factors(self, values: Array) -> Factors:
         """Factor the matrices with these values (..., entries)."""
+        if self._sparse is not None:
+            return Factors(*self._sparse.factors(values))
         diagonal, coupling = self._blocks(values)
         if self.narrow:
             inverse, gain, log_determinant = self._run(block_functions(self._w).factors, diagonal, coupling)
@@ -88,6 +94,8 @@ class Banded:
 
     def solve(self, factors: Factors, b: Array) -> Array:
         """The solutions (..., m) of the factored systems for right-hand sides b (..., m)."""
+        if self._sparse is not None:
+            return self._sparse.solve(factors.parts, b)
         if not self.narrow:
             ordered = b[..., np.argsort(self._place)]
             return np.asarray(np.einsum("...ij,...j->...i", factors.parts[0], ordered)[..., self._place])
@@ -99,6 +107,8 @@ class Banded:
 
     def inverse_entries(self, values: Array) -> tuple[Array, Array]:
         """log det (...) of the matrices, and their inverses at the same entries as the values, (..., entries)."""
+        if self._sparse is not None:
+            return self._sparse.inverse_entries(values)
         diagonal, coupling = self._blocks(values)
         if not self.narrow:
             inverse, log_determinant = _dense_inverse(diagonal[..., 0, :, :])
