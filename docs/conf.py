@@ -73,7 +73,7 @@ def as_field(section: str, line: str) -> str:
 
 
 def escaped(line: str) -> str:
-    parts = re.split(r"(:\w+:`[^`]*`|``[^`]*``|`[^`]*`)", line)
+    parts = re.split(r"(:\w+:`[^`]*`|``[^`]*``|`[^`]*`|(?<!\S)\*[a-z][a-z ]*\*)", line)
     return "".join(part if i % 2 else re.sub(r"([*|\\]|_\b)", r"\\\1", part) for i, part in enumerate(parts))
 
 

@@ -86,13 +86,11 @@ def test_readme_leads_from_a_clone_to_a_robot_seen_moving(tmp_path: Path) -> Non
     (block,) = re.findall(r"^```sh\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
     own = robots.path("two_link_arm").read_text().replace('name="two_link_arm"', 'name="mine"')
     (clone / "arm.urdf").write_text(own)
-    subprocess.run([sys.executable, "-m", "venv", str(tmp_path / "venv")], check=True)
-    path = f"{tmp_path / 'venv' / 'bin'}{os.pathsep}{os.environ['PATH']}"
-    environment = {**{k: v for k, v in os.environ.items() if k != "PYTHONPATH"}, "PATH": path}
+    subprocess.run([sys.executable, "-m", "venv", str(clone / ".venv")], check=True)
+    environment = {k: v for k, v in os.environ.items() if k != "PYTHONPATH"}
     commands = [line.split("  #")[0].strip() for line in block.splitlines()]
-    assert [words.split()[0] for words in commands] == ["pip", "catena", "catena", "catena", "catena"]
-    for command in commands:
-        subprocess.run(command, shell=True, cwd=clone, env=environment, check=True, timeout=600)
+    assert [words.split()[0] for words in commands] == [".", "pip", "catena", "catena", "catena", "catena"]
+    subprocess.run("\n".join(["set -e", *commands]), shell=True, cwd=clone, env=environment, check=True, timeout=1200)
     assert (clone / "swing.html").stat().st_size > 100_000
     assert (clone / "arm.png").read_bytes()[:4] == b"\x89PNG"
 

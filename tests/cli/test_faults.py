@@ -137,7 +137,7 @@ class TestLoops:
         found = json.loads(run("check", "four_bar", "--samples", "3", "--json").stdout)
         assert (found["ok"], found["held"], found["left"]) == (True, 3, 1)
         assert max(found["agreement"].values()) < 1e-9
-        assert "leave 1 degrees of freedom" in run("check", "four_bar", "--samples", "1").stdout
+        assert "leave 1 degree of freedom" in run("check", "four_bar", "--samples", "1").stdout
 
     def test_simulations_stay_closed(self) -> None:
         shown = run("simulate", "four_bar", "--duration", "0.1", "--v", "1", "--out", "run.npz")

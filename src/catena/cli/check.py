@@ -136,10 +136,14 @@ def _impossible(robot: Robot | System) -> list[str]:
     return [f"{link.name}: {why}" for link, row in zip(robot.links, numbers, strict=True) if (why := fault(row))]
 
 
+def _freedom(count: int) -> str:
+    return f"{count} degree{'' if count == 1 else 's'} of freedom"
+
+
 def _show(robot: Robot | System, found: dict[str, Any], console: Console) -> None:
-    console.print(Text(f"{printable(robot.name)}: {robot.nv} degrees of freedom, {found['samples']} states", "bold"))
+    console.print(Text(f"{printable(robot.name)}: {_freedom(robot.nv)}, {found['samples']} states", "bold"))
     if "held" in found:
-        console.print(f"Constraints hold {found['held']} directions and leave {found['left']} degrees of freedom.")
+        console.print(f"Constraints hold {found['held']} directions and leave {_freedom(found['left'])}.")
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1))
     table.add_column("compared")
     table.add_column("differs by", justify="right", no_wrap=True)
