@@ -46,6 +46,12 @@ def _factor_of(make: Callable[..., MassMatrix], action: str, *arrays: Any) -> Fa
     return found
 
 
+def _again(matrix: MassMatrix, action: str) -> Factor:
+    """A factor of a matrix that was copied or pickled."""
+    U, D = matrix.factors()
+    return {"U": U, "Ut": U.T, "D": D}[action]
+
+
 class Factor(Answering):
     """What both factors have in common."""
 
@@ -57,6 +63,10 @@ class Factor(Answering):
     def __init__(self, matrix: MassMatrix, action: str) -> None:
         self._matrix, self._action = matrix, action
         self._compiled, self._own = matrix._compiled.part(action), matrix._own
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """What is pickled: the matrix, whose factors are computed again."""
+        return _again, (self._matrix, self._action)
 
     def _anew(self) -> tuple[Any, Callable[..., Factor], list[tuple[Any, Port]]]:
         root, make, own = self._matrix._anew()

@@ -163,3 +163,19 @@ drop(catena.rod_chain(3))
 gc.collect()
 """
     assert run(code, PYTHONMALLOC="malloc", MALLOC_PERTURB_="2").split() == ["same"] * 3
+
+
+def test_copies_of_factors_leave_the_code_to_those_who_still_have_it():
+    """Copies went with the engine of the original, whose next product was the end of the process."""
+    code = """
+import copy, pickle
+factors = catena.rod_chain(4).mass_matrix(np.ones(4)).factors()
+factors = [*factors, factors.U.T]
+expected = [factor.times(np.ones(4)) for factor in factors]
+for copied in (copy.copy, copy.deepcopy, lambda f: pickle.loads(pickle.dumps(f))):
+    for whose in (copied(factors), factors):
+        print(all(np.array_equal(factor.times(np.ones(4)), y) for factor, y in zip(whose, expected, strict=True)))
+    del whose
+    gc.collect()
+"""
+    assert run(code).split() == ["True"] * 6

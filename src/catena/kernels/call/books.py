@@ -14,13 +14,14 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from catena.kernels.call.words import QUESTIONS, Book, Given
+from catena.kernels.machine.compile import Whole
 
 MOST = 256
 """How many entries a book may have; other calls are answered by Python."""
 
 
 @dataclass(frozen=True)
-class Made:
+class Made(Whole):
     """A table, and the objects that it points to."""
 
     words: np.ndarray
@@ -38,7 +39,7 @@ class _Entry(NamedTuple):
     usual: int
 
 
-class BookOfAnswers:
+class BookOfAnswers(Whole):
     """The procedures of one question, by the words that the emitted call looks for.
 
     Threads, signal handlers and finalizers may add to it at any moment, also in between two steps of each other. Each
@@ -78,7 +79,7 @@ class BookOfAnswers:
         return words
 
 
-class _Tables:
+class _Tables(Whole):
     """The addresses of the books, where the emitted call looks for them."""
 
     __slots__ = ("_tables",)

@@ -18,10 +18,10 @@ from catena.kernels.call import scratch
 from catena.kernels.call.batch import run_batch
 from catena.kernels.call.results import new_result
 from catena.kernels.call.share_ir import MAX_ARRAYS
-from catena.kernels.machine.compile import Module
+from catena.kernels.machine.compile import Module, Whole
 
 
-class Computing(ABC):
+class Computing(Whole, ABC):
     """What is called with arrays and gives arrays, with any leading dimensions: a signature, and how to compute."""
 
     signature: Signature

@@ -22,7 +22,7 @@ import weakref
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -62,7 +62,25 @@ class Codegen:
     passes: int = 0
 
 
-class Module:
+class Whole:
+    """What holds addresses of machine code, or of arrays beside it: copies are the object itself; none is pickled.
+
+    Copies with an engine's key or an array's address in them would free what others go on with.
+    """
+
+    __slots__ = ()
+
+    def __copy__(self) -> Any:
+        return self
+
+    def __deepcopy__(self, memo: Any) -> Any:
+        return self
+
+    def __reduce_ex__(self, protocol: Any) -> NoReturn:
+        raise TypeError(f"{type(self).__name__} holds machine code, which cannot be pickled")
+
+
+class Module(Whole):
     """Machine code in memory. It stays there as long as this object lives.
 
     What frees it is the weak reference to an array that this object holds. The collector does not know arrays, as it
