@@ -138,6 +138,23 @@ def unless_lost(x: Scalar, y: Scalar) -> Scalar:
     return where(x > 0, x, y) if isinstance(x, Expr | int | float) else x
 
 
+ROUNDING = 16.0
+"""How many times the rounding of its largest part a short computation may be off."""
+
+
+def unless_lost_in_rounding(ratios: Sequence[Scalar]) -> Scalar:
+    """One, or infinite where one of these ratios of what was to what is left is so large that rounding may be all.
+
+    They are one or more, but for rounding. Exact scalars, which are not rounded, always have one.
+    """
+    held: Scalar = 1.0
+    for x in ratios:
+        if not isinstance(x, Expr | int | float):
+            return 1
+        held = held * where(x + 1.0 / ROUNDING > x, where(x > 0, 1.0, 0.0), 0.0)
+    return 1.0 / held if held != 0 else math.inf
+
+
 def absolute(x: Scalar) -> Scalar:
     """|x|; a NaN stays one."""
     return abs(x)

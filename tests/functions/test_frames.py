@@ -176,3 +176,19 @@ def test_samples_without_an_operational_inertia(question: str, shape: str) -> No
     assert np.isfinite(found[[0, 3]]).all()
     with pytest.raises(SingularError, match="J M⁻¹ Jᵀ is singular at this configuration"):
         getattr(robot, question)(**{name: x[1] for name, x in given.items()}, link="l6", kernel=shape)
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("shape", ["unrolled", "rolled"])
+def test_rounding_is_no_operational_inertia(shape: str, dtype: Any) -> None:
+    """An arm whose elbow is straight: what elimination leaves there is rounding, and never zero."""
+    arm = catena.load("seven_dof_arm")
+    q = arm.random_configuration(0, 20)
+    q[::2, 3], q[4], q[1::2] = 0.0, np.pi, 0.7
+    straight = np.arange(20) % 2 == 0
+    for question in ("operational_inertia", "dynamically_consistent_inverse"):
+        with pytest.warns(catena.SingularWarning, match="answers are NaN, for samples 0, 2, 4, 6 and 6 others"):
+            found = results(getattr(arm, question)(q, link=arm.links[-1], kernel=shape, dtype=dtype))[0]
+        assert np.array_equal(np.isnan(found), np.broadcast_to(straight[:, None, None], found.shape))
+    with pytest.raises(SingularError, match="operational_mobility"):
+        arm.operational_inertia(q[0], arm.links[-1], kernel=shape, dtype=dtype)

@@ -34,7 +34,7 @@ from catena.functions.coupled import FORWARD_DYNAMICS, LOG_DETERMINANT, SOLVE, W
 from catena.functions.following import understood
 from catena.functions.function import Function, by_recipe, is_dense
 from catena.functions.linearization import LINEARIZE
-from catena.functions.recipes import Ask, columns
+from catena.functions.recipes import Ask, columns, inverses
 from catena.model.mimic import followers, refuse_followers
 from catena.model.tree import Tree
 
@@ -194,7 +194,7 @@ def _mobility(ask: Ask, q: Array, *point: Array, jacobian: Function, **_: Functi
 
 def _inertia(ask: Ask, q: Array, *point: Array, **known: Function) -> tuple[Array, Array]:
     inverse = _mobility(ask, q, *point, **known)
-    return _inverted(inverse), inverse
+    return inverses(inverse, ask.dtype), inverse
 
 
 def _consistent_inverse(ask: Ask, q: Array, *point: Array, **known: Function) -> Array:
@@ -209,14 +209,6 @@ def _dynamics(ask: Ask, q: Array, v: Array, *point: Array, **known: Function) ->
     pulled, fallen = (ask(SOLVE, q, x)[..., None] for x in (ask(BIAS, q, v) - gravity, gravity))
     drift = ask(known["drift"], q, v, *point)[..., None]
     return inertia, (inertia @ (J @ pulled - drift))[..., 0], (inertia @ (J @ fallen))[..., 0]
-
-
-def _inverted(matrices: Array) -> Array:
-    """The inverses, NaN for samples that have none."""
-    good = np.linalg.det(matrices) != 0
-    found = np.full_like(matrices, np.nan)
-    found[good] = np.linalg.inv(matrices[good])
-    return found
 
 
 _OPERATIONAL: dict[str, Callable[..., Any]] = {

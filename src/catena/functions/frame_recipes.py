@@ -18,7 +18,7 @@ from catena.algorithms.frame_derivatives import column_slope, order, rotation_sl
 from catena.algorithms.innovations import FACTOR
 from catena.algorithms.kinematics import JOINT_AXES, LINK_ACCELERATIONS, LINK_VELOCITIES, PLACEMENTS, WRENCH_TORQUES
 from catena.algorithms.operational_space import RESPONSE
-from catena.functions.recipes import Ask, parts, stacked, times
+from catena.functions.recipes import Ask, inverses, parts, stacked, times
 from catena.model.joints import JOINT_TYPES
 from catena.model.tree import Frame
 from catena.spatial import Mat3, Motion
@@ -110,21 +110,21 @@ class Carried:
     def operational_inertia(self, ask: Ask, q: Array, point: Array | None = None) -> tuple[Array, Array]:
         """Λ and Ω."""
         Omega = self._responses(ask, q, point)[1]
-        return _inverses(Omega), Omega
+        return inverses(Omega, ask.dtype), Omega
 
     def operational_dynamics(
         self, ask: Ask, q: Array, v: Array, point: Array | None = None
     ) -> tuple[Array, Array, Array]:
         """Λ (..., 6 m, 6 m), μ and p (..., 6 m)."""
         weighted, Omega = self._responses(ask, q, point)
-        inertia = _inverses(Omega)
+        inertia = inverses(Omega, ask.dtype)
         swung = times(weighted, ask(CORIOLIS_TIMES, q, v, v)) - self.jacobian_dot_times(ask, q, v, point)
         return inertia, times(inertia, swung), times(inertia, times(weighted, ask(GRAVITY_TORQUE, q)))
 
     def dynamically_consistent_inverse(self, ask: Ask, q: Array, point: Array | None = None) -> Array:
         """J̄ = M⁻¹ Jᵀ Λ (..., nv, 6 m)."""
         weighted, Omega = self._responses(ask, q, point)
-        return np.swapaxes(_inverses(Omega) @ weighted, -1, -2)
+        return np.swapaxes(inverses(Omega, ask.dtype) @ weighted, -1, -2)
 
     def _responses(self, ask: Ask, q: Array, point: Array | None) -> tuple[Array, Array]:
         """J M⁻¹ and Ω, from what unit wrenches on one frame after the other do to all links."""
@@ -193,15 +193,3 @@ def _motions(T: Array, at: Array) -> Array:
     X[..., :3, :3] = X[..., 3:, 3:] = T
     X[..., 3:, :3] = T @ np.cross(at[..., None, :], _ONE)  # its rows are at x e: what -at x ω makes of ω
     return X
-
-
-def _inverses(matrices: Array) -> Array:
-    """The inverses of matrices; NaN, and only there, where one is exactly singular."""
-    try:
-        return np.linalg.inv(matrices)
-    except np.linalg.LinAlgError:
-        with np.errstate(invalid="ignore"):
-            good = np.linalg.slogdet(matrices)[0] != 0.0  # elimination met no zero; what is not finite does no harm
-        found = np.full_like(matrices, np.nan)
-        found[good] = np.linalg.inv(matrices[good])
-        return found

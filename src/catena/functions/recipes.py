@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from catena.functions.function import Function, kind
 from catena.model.tree import Tree
+from catena.scalars import ROUNDING
 
 Array = npt.NDArray[Any]
 
@@ -33,6 +34,22 @@ class Ask(Protocol):
 
     def __call__(self, function: Function, *arrays: Any) -> Any:
         """What the function makes of the arrays: the result, or a tuple of results."""
+
+
+def inverses(matrices: Array, dtype: npt.DTypeLike) -> Array:
+    """The inverses of mobilities (..., 6 m, 6 m); NaN, and only there, where no more than rounding is left of one.
+
+    Rounding along one axis is that, in `dtype`, of what is along all three. One divided by a diagonal entry of the
+    inverse is what elimination leaves of that entry, if it comes last.
+    """
+    found = np.full_like(matrices, np.nan)
+    with np.errstate(all="ignore"):
+        good = np.isfinite(matrices).all(axis=(-1, -2)) & (np.linalg.slogdet(matrices)[0] != 0.0)
+        found[good] = np.linalg.inv(matrices[good])
+        along = np.diagonal(matrices, axis1=-1, axis2=-2).reshape(*matrices.shape[:-2], -1, 3).sum(axis=-1)
+        left = np.repeat(along, 3, axis=-1) * np.diagonal(found, axis1=-1, axis2=-2)
+        found[~((left > 0) & (left * (0.5 * ROUNDING * np.finfo(dtype).eps) < 1)).all(axis=-1)] = np.nan
+    return found
 
 
 def parts(array: Array) -> list[Any]:

@@ -18,6 +18,7 @@ from catena.algorithms.composite_body import MASS_MATRIX
 from catena.algorithms.innovations import FACTOR
 from catena.algorithms.parameters import with_parameters
 from catena.errors import SingularError, SingularWarning, warn
+from catena.functions.function import Function
 from catena.functions.store import Compiled
 from catena.model.mimic import followers
 from catena.model.topology import listed
@@ -27,6 +28,12 @@ Array = npt.NDArray[Any]
 Sample = tuple[int, ...]
 
 _TOGETHER = 1000  # samples that are factored at once
+_MOST_DENSE = 200  # degrees of freedom of which the eigenvalues of M are looked at
+
+SPACE = "J M⁻¹ Jᵀ"
+"""What operational space inverts."""
+
+_INSTEAD = {SPACE: "; what is asked about cannot move in all directions there; see operational_mobility"}
 
 
 class Watch:
@@ -68,6 +75,10 @@ class Watch:
         if not singular:
             if self._inverted != "M":
                 self._say(self._inverted, samples, None)
+                for result in results:
+                    for sample in samples:
+                        if not np.isfinite(result[sample]).all():
+                            result[sample] = np.nan
             return
         self._say("the mass matrix", singular, next(k for k in culprits if k is not None))
         for result in results:
@@ -79,10 +90,9 @@ class Watch:
         names = {} if link is None else {"link": tree.link_names[link], "joint": tree.joint_names[link]}
         why = "" if link is None else unresisted(tree, link)
         if samples == [()]:
-            advice = "; move the joints a little, or give that one an armature" if names else ""
+            advice = "; move the joints a little, or give that one an armature" if names else _INSTEAD.get(what, "")
             raise SingularError(f"{what} is singular at this configuration{why}{advice}", **names)
-        become = "NaN" if names else "not finite"
-        warn(f"{what} is singular, and answers are {become}, for samples {numbered(samples)}{why}", SingularWarning)
+        warn(f"{what} is singular, and answers are NaN, for samples {numbered(samples)}{why}", SingularWarning)
 
     def _culprits(self, samples: list[Sample], given: dict[str, Any], batch: tuple[int, ...]) -> list[int | None]:
         """The link at whose joint the factorization of M stops, sample by sample; None where it does not."""
@@ -94,9 +104,14 @@ class Watch:
         links: list[int | None] = []
         for start in range(0, len(samples), _TOGETHER):
             rows = samples[start : start + _TOGETHER]
-            links += singular_links(
-                compiled, self._dtype, *(np.stack([array[row] for row in rows]) for array in arrays)
-            )
+            stacked = [np.stack([array[row] for row in rows]) for array in arrays]
+            links += singular_links(compiled, self._dtype, *stacked)
+        lost = [i for i, link in enumerate(links) if link is None and self._inverted != SPACE]
+        for i in range(0, len(lost), _TOGETHER):
+            some = lost[i : i + _TOGETHER]
+            stacked = [np.stack([array[samples[k]] for k in some]) for array in arrays]
+            for k, link in zip(some, links_lost_in_rounding(compiled, self._dtype, *stacked), strict=True):
+                links[k] = link
         return links
 
 
@@ -112,9 +127,27 @@ def unresisted(tree: Tree, link: int) -> str:
 
 def singular_links(compiled: Compiled, dtype: Any, q: Array, parameters: Array | None = None) -> list[int | None]:
     """The link at whose joint the factorization of M(q) stops, for q (count, nq); None where it does not."""
-    tree = compiled.tree
-    whole = followers(tree) is not None  # joints that are freed together have no factorization joint by joint
+    whole = followers(compiled.tree) is not None  # joints that are freed together are not factored joint by joint
     function, stops = (MASS_MATRIX, _unresisted) if whole else (FACTOR, _stopped)
+    return _links_where(compiled, dtype, function, stops, q, parameters)
+
+
+def links_lost_in_rounding(
+    compiled: Compiled, dtype: Any, q: Array, parameters: Array | None = None
+) -> list[int | None]:
+    """The link whose joint M(q) resists no more than rounding does, by its eigenvalues; None where it resists all.
+
+    Factors joint by joint keep digits that elimination in M as a whole, an array, loses. O(n³).
+    """
+    if compiled.tree.nv > _MOST_DENSE:
+        return [None] * len(q)
+    return _links_where(compiled, dtype, MASS_MATRIX, _unresisted, q, parameters)
+
+
+def _links_where(
+    compiled: Compiled, dtype: Any, function: Function, stops: Any, q: Array, parameters: Array | None
+) -> list[int | None]:
+    tree = compiled.tree
     kernel = compiled.kernel(function if parameters is None else with_parameters(function), (), dtype)
     with np.errstate(all="ignore"):
         found = stops(kernel(*((q,) if parameters is None else (q, parameters))))
@@ -133,7 +166,7 @@ def _unresisted(M: Array) -> Array:
     """Which degree of freedom, if any, has the most to do with a motion that M does not resist."""
     size = np.sqrt(np.maximum(np.diagonal(M, axis1=-2, axis2=-1), np.finfo(M.dtype).tiny))
     moments, motions = np.linalg.eigh(np.nan_to_num(M / (size[..., :, None] * size[..., None, :])))
-    singular = moments[..., 0] <= 16 * M.shape[-1] * np.finfo(M.dtype).eps
+    singular = np.isfinite(M).all(axis=(-1, -2)) & (moments[..., 0] <= 16 * M.shape[-1] * np.finfo(M.dtype).eps)
     most = np.argmax(np.abs(motions[..., 0]), axis=-1)
     return np.asarray(singular[..., None] & (np.arange(M.shape[-1]) == most[..., None]))
 

@@ -10,6 +10,7 @@ import numpy.typing as npt
 from catena.algorithms.inverse_matrix import INVERSE_MASS_MATRIX
 from catena.functions.function import Function
 from catena.functions.question import question
+from catena.functions.watch import SPACE
 from catena.mass_matrix.matrix import MassMatrix
 from catena.model.singular import check_invertible
 from catena.questions.jacobians import Jacobians, Links, about_frames
@@ -103,7 +104,7 @@ class Operational(Jacobians):
             SingularError: if a link without inertia makes every mass matrix of the robot singular.
         """
 
-    @question(about_frames("operational_inertia"), inverts="J M⁻¹ Jᵀ")
+    @question(about_frames("operational_inertia"), inverts=SPACE)
     def operational_inertia(
         self,
         q: npt.ArrayLike,
@@ -136,7 +137,7 @@ class Operational(Jacobians):
             SingularError: if too few joints move the link for Λ ever to exist; `operational_mobility` gives Ω.
         """
 
-    @question(about_frames("operational_dynamics"), inverts="J M⁻¹ Jᵀ")
+    @question(about_frames("operational_dynamics"), inverts=SPACE)
     def operational_dynamics(
         self,
         q: npt.ArrayLike,
@@ -200,7 +201,7 @@ class Operational(Jacobians):
             (..., 6 m, 6 m). Cost: O(n).
         """
 
-    @question(about_frames("dynamically_consistent_inverse"), inverts="J M⁻¹ Jᵀ")
+    @question(about_frames("dynamically_consistent_inverse"), inverts=SPACE)
     def dynamically_consistent_inverse(
         self,
         q: npt.ArrayLike,
