@@ -153,3 +153,31 @@ def test_over_each_argument_of_a_system(batch, rng):
     steered = {"q": q, "v": v, "tau": rng.uniform(-1, 1, (*batch, 5, system.nv))}
     for ask, given in ((system.forward_dynamics, moved), (step, moved), (rollout, steered)):
         check(ask, given, [np.array(x) for x in asking.results(ask(**given))], np.float64)
+
+
+def test_arrays_whose_elements_lie_over_each_other_are_refused(rng):
+    """Not those that are only strided, turned round, or interlaced with others."""
+    robot = ROBOTS["rods"]
+    q, v, tau = rng.standard_normal((3, 4, robot.nv))
+    expected = robot.forward_dynamics(q, v, tau)
+    for strides in ((0, 8), (24, 0), (0, 0), (8, 8), (-8, 8)):
+        out = np.lib.stride_tricks.as_strided(np.zeros(100)[50:], expected.shape, strides)
+        with pytest.raises(ShapeError, match="out has elements that share their memory"):
+            robot.forward_dynamics(q, v, tau, out=out)
+    wide = np.zeros((8, 2 * robot.nv))
+    for out in (wide[:4, : robot.nv], wide[::-2, ::-2], wide.T[: robot.nv, :4].T):
+        robot.forward_dynamics(q, v, tau, out=out)
+        np.testing.assert_array_equal(out, expected)
+    out = wide[:4, : robot.nv], wide[:4, robot.nv :]
+    robot.step(q, v, tau, 0.01, out=out)
+    for x, y in zip(out, robot.step(q, v, tau, 0.01), strict=True):
+        np.testing.assert_array_equal(x, y)
+
+
+def test_states_of_rollouts_that_overlap_are_refused(rng):
+    """Whether the loop is compiled or, round a controller that cannot be, Python's."""
+    robot, memory = ROBOTS["rods"], np.zeros(50)
+    out = tuple(memory[i : i + 9].reshape(3, 3) for i in (0, 5))
+    for control in (None, lambda t, q, v: [float(q[0]), 0.0, 0.0]):
+        with pytest.raises(ShapeError, match="the arrays in out for q and v overlap"):
+            robot.rollout(np.zeros(3), np.zeros(3), None, 0.01, steps=2, control=control, out=out)

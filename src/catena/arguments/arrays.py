@@ -74,7 +74,7 @@ class Signature(NamedTuple):
         ]
         given = [(p.name, o) for p, o in zip(self.outputs, arrays, strict=True) if o is not None]
         for (name, x), (other, y) in itertools.combinations(given, 2):
-            if np.may_share_memory(x, y):
+            if _share_memory(x, y):
                 raise ShapeError(f"{self.question}: the arrays in out for {name} and {other} overlap; give two apart")
         return arrays
 
@@ -176,8 +176,31 @@ def check_out(given: Any, port: Port, batch: Shape, dtype: np.dtype[Any], what: 
     if value.dtype != dtype:
         raise ShapeError(f"{what} must have dtype {dtype}, got {value.dtype}")
     if not value.flags.writeable:
-        raise ShapeError(f"{what} is read-only")
+        raise ShapeError(f"{what} is read-only; give a copy of it")
+    if not value.flags.c_contiguous and _overlaps_itself(value):
+        raise ShapeError(f"{what} has elements that share their memory (strides {value.strides}); give a copy of it")
     return value
+
+
+def _share_memory(x: np.ndarray, y: np.ndarray) -> bool:
+    """Whether two arrays have memory in common; yes where that is too hard to tell."""
+    try:
+        return np.shares_memory(x, y, max_work=10_000)  # type: ignore[arg-type]
+    except Exception:  # NumPy's TooHardError, which has moved from one module to another
+        return True
+
+
+def _overlaps_itself(array: np.ndarray) -> bool:
+    """Whether two elements lie over each other, as where a dimension has the stride zero."""
+    if not array.size:
+        return False
+    reach = array.itemsize
+    for stride, size in sorted((abs(s), n) for s, n in zip(array.strides, array.shape, strict=True) if n > 1):
+        if stride < reach:  # dimensions may still be interlaced
+            places = sum(np.ix_(*(np.arange(n) * s for s, n in zip(array.strides, array.shape, strict=True))))
+            return bool((np.diff(np.sort(places, axis=None)) < array.itemsize).any())
+        reach += stride * (size - 1)
+    return False
 
 
 def _worst(array: np.ndarray) -> str:

@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from catena.algorithms.actuation import ACTUATORS
 from catena.algorithms.rollouts import NOTHING, torques, turn
-from catena.arguments.arrays import Port, Signature, check_out
+from catena.arguments.arrays import Port, Signature
 from catena.simulation.asked import Asked, Options, Prepared
 from catena.simulation.checked import pair
 from catena.simulation.divergence import culprit, healthy, located, tell, unresisted_joints
@@ -198,9 +198,9 @@ class Rollout(Prepared):
         ports = [Port(n, (self.rows + 1, size)) for n, size in (("q", self.robot.nq), ("v", self.robot.nv))]
         if out is None:
             return np.empty(batch + ports[0].shape, dtype), np.empty(batch + ports[1].shape, dtype)
-        q, v = (
-            check_out(x, p, batch, dtype, f"rollout: out for {p.name}") for x, p in zip(pair(out), ports, strict=True)
-        )
+        q, v = Signature("rollout", (), tuple(ports), dtype).wanted(tuple(pair(out)), batch)
+        assert q is not None
+        assert v is not None
         return q, v
 
     def _one_step(self, q: Array, v: Array, tau: Array, i: int, memory: dict[str, Array]) -> tuple[Array, Array, Any]:
