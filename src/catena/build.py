@@ -17,7 +17,7 @@ from catena.model import random_tree as random_trees
 from catena.model.assemble import assemble
 from catena.model.axes import direction
 from catena.model.lie import rotation_from
-from catena.model.numbers import number
+from catena.model.numbers import floats, listed, number
 from catena.model.parts import JointPart, LinkPart, Mimic
 from catena.model.tree import Tree
 from catena.robot import Robot
@@ -72,7 +72,7 @@ class Builder:
         `inertia` is a 3x3 matrix, 3 principal moments, or 6 numbers xx, yy, zz, xy, xz, yz; none for a point mass.
         `meshes` are kept for those who draw the robot. Numbers are checked by `build`.
         """
-        self._links.append(LinkPart(name, mass, com, _inertia(inertia), tuple(meshes)))
+        self._links.append(LinkPart(name, mass, com, _inertia(inertia), tuple(listed("meshes", meshes))))
         return self
 
     def revolute(self, name: str, parent: str, child: str, axis: Any = "z", **details: Any) -> Builder:
@@ -138,6 +138,10 @@ class Builder:
     def _joint(
         self, name: str, joint_type: str, parent: str, child: str, details: dict[str, Any], **axes: Any
     ) -> Builder:
+        ends: tuple[Any, ...] = (parent, child)
+        for link in ends:
+            if not isinstance(link, str):
+                raise ModelError(f"joint {name!r}: expected names of links, found a {type(link).__name__}", joint=name)
         unknown = sorted(set(details) - _DETAILS)
         if unknown:
             expected = ", ".join(sorted(_DETAILS))
@@ -169,8 +173,8 @@ def _inertia(inertia: npt.ArrayLike | None) -> Any:
     if inertia is None:
         return np.zeros((3, 3))
     try:
-        numbers = np.array(inertia, dtype=float)
-    except (TypeError, ValueError):
+        numbers = floats(inertia)
+    except ValueError:
         return inertia
     if numbers.shape == (3,):
         return np.diag(numbers)

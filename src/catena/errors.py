@@ -78,9 +78,10 @@ class UnknownNameError(CatenaError, KeyError):
         from itertools import islice
 
         sample = list(islice(known, 10_000))
-        close = get_close_matches(str(name), sample, n=3, cutoff=0.5) or sample[:3]
+        close = get_close_matches(str(name), sample, n=3, cutoff=0.5) if isinstance(name, str) else []
+        close = close or sample[:3]
         hint = f"; did you mean {' or '.join(map(repr, close))}?" if close else "; there is none at all"
-        return cls(f"there is no {what} named {name!r}{hint}")
+        return cls(f"there is no {what} named {shown(name)}{hint}")
 
 
 class CatenaWarning(UserWarning):

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from catena.arguments.links import LinkLike, link_name
+from catena.arguments.scalars import a_robot
 from catena.errors import ModelError, ShapeError
 from catena.exchange.asking import Exchanging
 from catena.functions import engine
@@ -169,6 +170,7 @@ class Robot(
         in that link's frame; `prefix` goes before the names of its links and joints, which must differ from those that
         are there. The coordinates of `other` come after all others. Gravity is this robot's. O(n).
         """
+        other = a_robot("attach", other)
         name, turned = link_name(self.tree, link), np.eye(3) if rotation is None else rotation
         bolt = JointPart(f"attaching {other.name}", "fixed", name, "", turned, position)
         turn, shift = checks.joint_placements(Parts(JointPart, [bolt]))

@@ -76,8 +76,10 @@ def log(matrix: npt.ArrayLike) -> Array:
     It is the inverse of :func:`exp`. A turn by π has two such vectors, of which one is given.
     """
     A = _square("matrix", matrix, 3, 4)
-    R = A[..., :3, :3]
-    turn = Rotation.from_matrix(R.reshape(-1, 3, 3)).as_rotvec().reshape(R.shape[:-1]) if R.size else R[..., 0]
+    R, turn = A[..., :3, :3], np.full((*A.shape[:-2], 3), np.nan)
+    good = np.isfinite(R).all(axis=(-1, -2))
+    if good.any():
+        turn[good] = Rotation.from_matrix(R[good]).as_rotvec()
     if A.shape[-1] == 3:
         return np.asarray(turn)
     J = exponential_jacobian(-turn)  # exp moves by J(−ω) v

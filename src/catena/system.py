@@ -99,6 +99,8 @@ class System(
         if mimic == "independent":
             for _, robot in (*found[0], *found[1]):
                 refuse_followers(robot.tree, "a system with mimic='independent'")
+        if not isinstance(placements, Mapping | None):
+            raise ModelError(f"placements: expected a mapping from names, found a {type(placements).__name__}")
         places = dict(placements or {})
         trees = [_standing(n, whole_tree(r.tree), places, kind == 1) for kind in (0, 1) for n, r in found[kind]]
         if places:

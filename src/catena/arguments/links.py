@@ -63,7 +63,7 @@ def _name(tree: Tree, given: object, what: str, view: type[LinkView | JointView]
     if isinstance(given, int | np.integer) and not isinstance(given, bool):
         if not 0 <= given < tree.n:
             raise UnknownNameError(
-                f"there is no {what} number {given}; {tree.name!r} has {what}s 0 to {tree.n - 1}"
+                f"there is no {what} number {shown(given)}; {tree.name!r} has {what}s 0 to {tree.n - 1}"
                 f"{f' on {tree.base_name!r}' if what == 'link' else ''}, the last is robot.{what}s[-1]"
             )
         return names[int(given)]

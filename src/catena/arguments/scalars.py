@@ -46,8 +46,8 @@ def generator(what: str, rng: Any) -> np.random.Generator:
 
 
 def a_robot(what: str, robot: Any) -> Any:
-    """The robot itself; UnsupportedError for anything that has no tree."""
-    if not isinstance(getattr(robot, "tree", None), Tree):
+    """The robot, or system, itself; UnsupportedError for anything that has no tree, or a tree and no coordinates."""
+    if not isinstance(getattr(robot, "tree", None), Tree) or not hasattr(robot, "nq"):
         raise UnsupportedError(f"{what}: expected a Robot first, got a {type(robot).__name__}")
     return robot
 

@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 from rich import get_console
 
+from catena.arguments.scalars import a_robot
 from catena.drawing.arrows import Asked, arrows_of
 from catena.drawing.controls import JointSliders, Player
 from catena.drawing.marks import Marks
@@ -66,6 +67,7 @@ def view(
     Returns:
         The page: `url`, `show(q)`, `html(path)`, `wait()` and `stop()`.
     """
+    a_robot("view", robot)
     states = batched(robot, q) if run is None else run.q
     return Page(robot, q, run, port, Marks(frames, center_of_mass, arrows_of(robot, forces, states, run)))
 

@@ -12,13 +12,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from catena.arguments.scalars import a_robot
 from catena.drawing.arrows import Asked, arrows_of
 from catena.drawing.camera import VIEW, Camera
 from catena.drawing.marks import Marks
 from catena.drawing.painter import Painter
 from catena.drawing.scene import Drawable
 from catena.drawing.stage import NOTHING, Staged, batched, configurations, frames_of, samples_of, times_of
-from catena.errors import CatenaError, ShapeError, UnsupportedError, writing
+from catena.errors import CatenaError, ShapeError, UnsupportedError, check_place, writing
 from catena.later import optional
 
 if TYPE_CHECKING:
@@ -64,8 +65,9 @@ def render(
         The picture, a `PIL.Image.Image`. Cost: about 0.1 s.
     """
     images = optional("PIL.Image", "view", "pictures need Pillow")
-    if path is not None and Path(path).suffix.lower() not in STILL:
-        raise UnsupportedError(f"render: {os.fspath(path)!r}: expected a file that ends in {', '.join(STILL)}")
+    if path is not None:
+        _ending(path, STILL)
+    a_robot("render", robot)
     states = configurations(robot, q)
     marks = Marks(frames, center_of_mass, arrows_of(robot, forces, batched(robot, q)))
     stage = Stage(robot, states[:, None], size, view, marks)
@@ -74,6 +76,14 @@ def render(
         with writing(path):
             picture.save(path)
     return picture
+
+
+def _ending(path: str | os.PathLike[str], known: Sequence[str]) -> str:
+    """How the name of a file to write ends, one of those known."""
+    check_place(path)
+    if (kind := Path(path).suffix.lower()) not in known:
+        raise UnsupportedError(f"render: {os.fspath(path)!r}: expected a file that ends in {', '.join(known)}")
+    return kind
 
 
 class Stage:
@@ -125,11 +135,7 @@ def film(
     speed: float = 1.0,
 ) -> None:
     """Draw a run as a film, or its last state as a picture; see `run.render`."""
-    kind = Path(path).suffix.lower()
-    if kind not in (*STILL, *FILMS):
-        raise UnsupportedError(
-            f"render: {os.fspath(path)!r}: expected a file that ends in {', '.join((*STILL, *FILMS))}"
-        )
+    kind = _ending(path, (*STILL, *FILMS))
     marks = Marks(frames, center_of_mass, arrows_of(run.robot, forces, run.q, run))
     if kind == ".html":
         from catena.drawing.page import write_page

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from catena.arguments.arrays import as_floats
 from catena.drawing.marks import Marks, marked, side_by_side
 from catena.drawing.scene import Drawable, Places, scene_of
 from catena.errors import ModelWarning, ShapeError, warn
@@ -76,7 +77,7 @@ def _tell(notes: tuple[str, ...]) -> None:
 
 def batched(robot: Any, q: npt.ArrayLike | None) -> Array:
     """Configurations as they are given, (..., nq); the neutral one for None."""
-    given = np.asarray(robot.neutral() if q is None else q, float)
+    given = as_floats(robot.neutral() if q is None else q, "q")
     if given.ndim < 1 or given.shape[-1] != robot.nq:
         raise ShapeError(f"q must have shape (..., {robot.nq}), got {given.shape}")
     return given

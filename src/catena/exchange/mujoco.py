@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from catena.arguments.scalars import having
 from catena.errors import UnsupportedError
 from catena.exchange.states import Array, Joined, State, empty, taken
 from catena.functions.recipes import times
@@ -26,6 +27,7 @@ LAST_FIRST, FIRST_LAST = np.r_[3, 0:3], np.r_[1:4, 0]
 
 def to_mujoco(robot: Robot, model: Any, given: State) -> State:
     """From our arrays to those of an MjModel of the same robot."""
+    _check("to_mujoco", model)
     ours = taken("to_mujoco", robot.nq, robot.nv, given)
     theirs = empty(ours, model.nq, model.nv)
     for joint in _joined(robot, model):
@@ -40,6 +42,7 @@ def to_mujoco(robot: Robot, model: Any, given: State) -> State:
 
 def from_mujoco(robot: Robot, model: Any, given: State) -> State:
     """From arrays of an MjModel of the same robot to ours."""
+    _check("from_mujoco", model)
     theirs = taken("from_mujoco", model.nq, model.nv, given)
     ours = empty(theirs, robot.nq, robot.nv)
     for joint in _joined(robot, model):
@@ -49,6 +52,10 @@ def from_mujoco(robot: Robot, model: Any, given: State) -> State:
             parts = _to_body(rotation_matrix(quaternion_normalized(q[..., 3:])), *parts)
         _put(ours, joint.v_here, parts)
     return ours
+
+
+def _check(question: str, model: Any) -> None:
+    having(question, "a mujoco.MjModel", model, "nq", "nv", "njnt", "jnt_type", "joint")
 
 
 def _joined(robot: Robot, model: Any) -> list[Joined]:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from catena.arguments.scalars import having
 from catena.errors import UnsupportedError
 from catena.exchange.states import Joined, State, empty, taken
 
@@ -29,6 +30,7 @@ KINDS = {
 
 def to_pinocchio(robot: Robot, model: Any, given: State) -> State:
     """From our arrays to those of a Pinocchio model of the same robot."""
+    _check("to_pinocchio", model)
     ours = taken("to_pinocchio", robot.nq, robot.nv, given)
     theirs = empty(ours, model.nq, model.nv)
     for joint in _joined(robot, model):
@@ -42,6 +44,7 @@ def to_pinocchio(robot: Robot, model: Any, given: State) -> State:
 
 def from_pinocchio(robot: Robot, model: Any, given: State) -> State:
     """From arrays of a Pinocchio model of the same robot to ours."""
+    _check("from_pinocchio", model)
     theirs = taken("from_pinocchio", model.nq, model.nv, given)
     ours = empty(theirs, robot.nq, robot.nv)
     for joint in _joined(robot, model):
@@ -50,6 +53,10 @@ def from_pinocchio(robot: Robot, model: Any, given: State) -> State:
             if x is not None and y is not None:
                 y[..., joint.v_here] = _speeds(x[..., joint.v_there], joint.kind)
     return ours
+
+
+def _check(question: str, model: Any) -> None:
+    having(question, "a pinocchio.Model", model, "nq", "nv", "names", "joints", "idx_qs")
 
 
 def _joined(robot: Robot, model: Any) -> list[Joined]:

@@ -15,7 +15,7 @@ import numpy.typing as npt
 from scipy.sparse import csr_matrix, diags, vstack
 
 from catena.arguments.arrays import as_floats
-from catena.errors import ShapeError, SingularError, shown
+from catena.errors import ShapeError, SingularError, UnsupportedError, shown
 from catena.fixman.families import Coordinate, Family
 from catena.fixman.hard_coordinates import CartesianPotential, HardCoordinates
 from catena.fixman.rounding import rounding
@@ -193,7 +193,7 @@ def partition(
     A mass of infinity marks a point that does not move. Together the coordinates must be as many as the directions in
     which the masses can move. For :meth:`Blocks.solve` fewer soft ones do: the others then move freely, with no force.
     """
-    weights = np.array(masses, dtype=float)
+    weights = np.array(as_floats(masses, "masses"))
     if weights.ndim != 1 or not (weights > 0).all():
         raise SingularError("masses: expected a number above zero for each point, infinity for one that does not move")
     if dimension not in (2, 3):
@@ -201,6 +201,8 @@ def partition(
     everyone = np.arange(len(weights))[None]
     sides = [[Family(side, everyone)] if callable(side) else list(side) for side in (soft, hard)]
     for family in (*sides[0], *sides[1]):
+        if not isinstance(family, Family):
+            raise UnsupportedError(f"soft and hard: expected lists of Family, found a {type(family).__name__}")
         if family.numbers.size and not 0 <= family.numbers.min() <= family.numbers.max() < len(weights):
             raise ShapeError(f"points: expected numbers from 0 to {len(weights) - 1}, found {family.numbers.tolist()}")
     return Partition(sides[0], sides[1], weights, dimension)

@@ -19,6 +19,7 @@ import numpy.typing as npt
 from scipy.sparse import block_diag, bsr_matrix, csr_matrix, identity
 
 from catena.arguments.arrays import as_floats
+from catena.arguments.scalars import a_robot
 from catena.errors import ShapeError, SingularError, UnsupportedError
 from catena.fixman.point_masses import Solution
 from catena.fixman.rounding import rounding
@@ -44,7 +45,7 @@ def rigid_blocks(robot: Robot, q: npt.ArrayLike) -> RigidBlocks:
     Returns :class:`RigidBlocks`. Every link needs an inertia about every axis, and joints have no rotors; otherwise a
     SingularError or UnsupportedError names the first that is at fault. Cost: O(n) for each configuration.
     """
-    tree = robot.tree
+    tree = a_robot("rigid_blocks", robot).tree
     if len(bad := without_inverse(tree)):
         link = tree.link_names[int(bad[0])]
         raise SingularError(

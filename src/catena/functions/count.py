@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from catena.arguments.scalars import a_robot
 from catena.functions.catalogue import function_named
 from catena.functions.coupled_recipes import served
 from catena.functions.engine import evaluate, lowered_for, trace
@@ -38,7 +39,7 @@ def count(robot: Robot, function: str | Function = "forward_dynamics", *, fused:
     memory (O(n³) where a whole matrix is made).
     """
     chosen = function if isinstance(function, Function) else function_named(function)
-    chosen = served(robot.tree, chosen)
+    chosen = served(a_robot("count", robot).tree, chosen)
     outputs = trace(lowered_for(robot.tree, chosen), chosen)[1]
     expressions = [x for output in outputs.values() for x in output]
     return count_fused(expressions) if fused else count_operations(expressions)

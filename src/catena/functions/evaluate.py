@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from catena.arguments.scalars import a_robot
 from catena.errors import CatenaError, ShapeError, UnsupportedError, shown
 from catena.functions.catalogue import function_named
 from catena.functions.coupled_recipes import served
@@ -35,7 +36,7 @@ def evaluate(robot: Robot, function: str, *arrays: npt.ArrayLike, scalar: Callab
 
     Raises UnsupportedError for scalars without an order, a sine or a square root: complex numbers, fractions, decimals.
     """
-    chosen = served(robot.tree, function_named(function))
+    chosen = served(a_robot("evaluate", robot).tree, function_named(function))
     names = list(chosen.inputs)
     if not len(names) - len(chosen.optional) <= len(arrays) <= len(names):
         raise ShapeError(f"{function} takes {', '.join(names)}; {len(arrays)} arrays were given")

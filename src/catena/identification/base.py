@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from catena.arguments.scalars import generator
+from catena.arguments.scalars import a_robot, generator
 from catena.arguments.words import some_of
 from catena.errors import ModelError
 from catena.parameters.record import LINEAR, Parameters
@@ -94,7 +94,7 @@ def base_parameters(
     Raises:
         ModelError: for a robot without joints.
     """
-    if not robot.nv:
+    if not a_robot("base_parameters", robot).nv:
         raise ModelError(f"robot {robot.name!r} has no joints, so there are no torques that parameters could change")
     record = robot.parameters()
     columns = chosen_columns(robot, joints)

@@ -16,8 +16,8 @@ import numpy as np
 import numpy.typing as npt
 
 from catena.arguments.arrays import as_floats
-from catena.arguments.scalars import generator
-from catena.errors import CatenaError, UnsupportedError
+from catena.arguments.scalars import a_robot, generator, real, whole
+from catena.errors import UnsupportedError
 from catena.identification.base import BaseParameters, base_parameters
 from catena.identification.measurements import Triangles, flat
 
@@ -51,7 +51,7 @@ def excitation(
 
     `joints` are as for :func:`~catena.identify`. Raises ShapeError for arrays that do not fit.
     """
-    (q, v, a), _ = flat(robot, "excitation", q=q, v=v, a=a)
+    (q, v, a), _ = flat(a_robot("excitation", robot), "excitation", q=q, v=v, a=a)
     return _score(robot, base_parameters(robot, joints), q, v, a)
 
 
@@ -177,11 +177,12 @@ def _scaled(robot: Robot, motion: Trajectory) -> Trajectory:
 
 
 def _check(robot: Robot, duration: float, harmonics: int, evaluations: int, samples: int) -> None:
-    for joint in robot.joints:
+    for joint in a_robot("exciting_trajectory", robot).joints:
         if joint.q_slice.stop - joint.q_slice.start > 1:
             raise UnsupportedError(
                 f"exciting_trajectory: joint {joint.name!r} is {joint.type} and has several coordinates; expected "
                 "joints with one: lock it with robot.locked, or choose motions by hand and score them with excitation"
             )
-    if not 0 < duration < np.inf or min(harmonics, evaluations, samples) < 1:
-        raise CatenaError("exciting_trajectory: duration, harmonics, evaluations and samples must be positive")
+    real("exciting_trajectory: duration", duration, above=0.0)
+    for name, count in {"harmonics": harmonics, "evaluations": evaluations, "samples": samples}.items():
+        whole(f"exciting_trajectory: {name}", count, 1)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from catena.algorithms.regressor import regressor
+from catena.arguments.scalars import a_robot
 from catena.errors import ModelError, UnsupportedError
 from catena.model.joints import JOINT_TYPES
 from catena.symbols.functions import Lettered, in_letters
@@ -68,7 +69,7 @@ def symbolic_base_parameters(robot: Robot) -> SymbolicBaseParameters:
 
 
 def _check_size(robot: Robot) -> None:
-    if not robot.nv:
+    if not a_robot("symbolic_base_parameters", robot).nv:
         raise ModelError(f"robot {robot.name!r} has no joints, so there are no torques that parameters could change")
     if robot.tree.n > _MOST:
         raise UnsupportedError(

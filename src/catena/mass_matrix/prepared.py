@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from catena.arguments.dtypes import checked_dtype
+from catena.arguments.scalars import a_robot
 from catena.functions.function import Function
 from catena.functions.store import Compiled, check_kernel_shape
 from catena.later import reading_files
@@ -51,6 +52,7 @@ def prepared(robot: Robot, method: Any, dtype: Any, kernel_shape: Any, adopts: b
 
     With `adopts`, the mass matrix has parameters of its own in place of the model's.
     """
+    a_robot("mass_matrix", robot)
     found = checked_dtype("mass_matrix", dtype)
     method, kernel_shape = (str.__str__(word) if isinstance(word, str) else word for word in (method, kernel_shape))
     check_kernel_shape(kernel_shape)

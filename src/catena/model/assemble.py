@@ -67,8 +67,9 @@ def assemble(
     rotation, position = checks.joint_placements(joints)
 
     fixed = np.array([name == FIXED for name in joints.column("type")], dtype=bool)
-    bodies = merged(topology, fixed, rotation, position, mass, com, inertia)
-    _check_bodies(bodies, links)
+    with np.errstate(over="ignore", invalid="ignore"):  # what is beyond all numbers is refused by name
+        bodies = merged(topology, fixed, rotation, position, mass, com, inertia)
+        _check_bodies(bodies, links)
     moving = joints.select(bodies.joint)
     axes = _joint_rotations(moving)
     names, rules = links.column("name"), _mimic(moving, notes)
@@ -123,7 +124,7 @@ def _check_types(joints: Parts[JointPart]) -> None:
         return
     for i, name in enumerate(types):
         if name not in BY_NAME:
-            raise checks.joint_fault(joints[i], f"a type out of {', '.join(BY_NAME)}", repr(name), "choose one")
+            raise checks.joint_fault(joints[i], f"a type out of {', '.join(BY_NAME)}", shown(name), "choose one")
 
 
 def _floating(links: Parts[LinkPart], joints: Parts[JointPart]) -> tuple[Parts[LinkPart], Parts[JointPart]]:
@@ -143,6 +144,13 @@ def _unused(name: str, taken: set[str]) -> str:
 def _check_bodies(bodies: Bodies, links: Parts[LinkPart]) -> None:
     """Every moving body's inertia about its frame's origin is positive semidefinite, fixed children included."""
     about = bodies.inertia + bodies.mass[:, None, None] * steiner(bodies.com)
+    for i in np.flatnonzero(~np.isfinite(about).all(axis=(1, 2)))[:1]:
+        link = links[bodies.link[i]].name
+        raise ModelError(
+            f"link {link!r}: expected a mass and a centre of mass that numbers can hold the inertia of, found mass "
+            f"{bodies.mass[i]:g} kg at {bodies.com[i].tolist()} m; give it in kg and m",
+            link=link,
+        )
     moments = np.linalg.eigvalsh(about)
     rounding = checks.RELATIVE * np.abs(about).max(axis=(1, 2)) + checks.ABSOLUTE * bodies.mass
     bad = moments[:, 0] < -rounding
@@ -197,7 +205,7 @@ def _coordinates(joints: Parts[JointPart]) -> dict[str, Any]:
     pitch = checks.stacked(
         [pitch if cls.name == "helical" else 0.0 for cls, pitch in zip(types, joints.column("pitch"), strict=True)],
         (),
-        lambda i: checks.joint_fault(joints[i], "a finite pitch", repr(joints[i].pitch), "give it in m/rad"),
+        lambda i: checks.joint_fault(joints[i], "a finite pitch", shown(joints[i].pitch), "give it in m/rad"),
     )
     return {
         "joint_type": np.array([cls.code for cls in types], dtype=np.int8),

@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from catena.errors import ModelError, shown
+from catena.model.numbers import floats
 
 Array = npt.NDArray[Any]
 
@@ -45,8 +46,8 @@ def direction(axis: Any) -> Array:
             raise ModelError(f"axis: expected a letter such as 'z' or '-x', or 3 numbers, found {shown(axis)}")
         return np.asarray(sign * np.eye(3)["xyz".index(letter)] + 0.0)
     try:
-        vector = np.array(axis, dtype=float)
-    except (TypeError, ValueError) as error:
+        vector = floats(axis)
+    except ValueError as error:
         raise ModelError(f"axis: expected a letter or 3 numbers, found {shown(axis)}") from error
     if vector.shape != (3,) or not np.isfinite(vector).all() or not vector.any():
         raise ModelError(f"axis: expected 3 finite numbers that are not all zero, found {shown(axis)}")

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from catena.errors import ModelError
+from catena.errors import ModelError, shown
 from catena.model.assemble import assemble
-from catena.model.numbers import chosen, count, number
+from catena.model.numbers import chosen, count, floats, number
 from catena.model.parts import JointPart, LinkPart
 from catena.model.tree import Tree
 
@@ -73,8 +73,8 @@ def cable(
 
 def _pieces(n: int, piece: float, density: float, radius: float) -> list[LinkPart]:
     mass = density * piece
-    across = mass * (piece**2 + 3 * radius**2) / 12
-    inertia = np.diag([mass * radius**2 / 2, across, across])
+    across = mass * (piece * piece + 3 * radius * radius) / 12
+    inertia = np.diag([mass * radius * radius / 2, across, across])
     return [*[LinkPart(f"link{i + 1}", mass, (piece / 2, 0.0, 0.0), inertia) for i in range(n)], LinkPart("tip")]
 
 
@@ -91,7 +91,7 @@ def _joint(i: int, piece: float, spring: npt.NDArray[Any], damping: float, start
 
 def _stiffness(EI: npt.ArrayLike) -> tuple[float, float]:
     try:
-        about_y, about_z = np.broadcast_to(np.asarray(EI, float), 2).tolist()
-    except (TypeError, ValueError):
-        raise ModelError(f"EI: expected one number or two, found {EI!r}") from None
+        about_y, about_z = np.broadcast_to(floats(EI), 2).tolist()
+    except ValueError:
+        raise ModelError(f"EI: expected one number or two, found {shown(EI)}") from None
     return number("EI", about_y, least=0.0), number("EI", about_z, least=0.0)

@@ -13,7 +13,7 @@ from catena.model.assemble import WORLD, checked_gravity, starts
 from catena.model.axes import axis_frame, direction
 from catena.model.joints import BY_NAME
 from catena.model.names import Names
-from catena.model.numbers import count, require, together
+from catena.model.numbers import count, listed, require, together
 from catena.model.singular import check_leaves
 from catena.model.tree import Tree
 
@@ -69,7 +69,7 @@ def rod_chain(
     require(length > 0, length, "length", "above zero")
     require(mass >= 0, mass, "mass", "of zero or more")
     require(radius >= 0, radius, "radius", "of zero or more")
-    if not len(axes):
+    if not len(axes := axes if isinstance(axes, str) else listed("axes", axes)):
         raise ModelError("axes: expected at least one axis, found none")
     pattern = axis_frame(np.array([direction(axis) for axis in axes]))
     repeated = pattern[0] if len(pattern) == 1 else pattern[np.arange(n) % len(pattern)]

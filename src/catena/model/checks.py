@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from catena.errors import ModelError
+from catena.errors import ModelError, shown
+from catena.model.numbers import floats
 from catena.model.parts import JointPart, LinkPart, Parts
 from catena.model.topology import listed
 
@@ -44,28 +45,30 @@ def stacked(values: Sequence[Any], shape: tuple[int, ...], fault: Callable[[int]
 
 def _as_floats(value: Any) -> Array | None:
     try:
-        return np.array(value, dtype=float)
-    except (TypeError, ValueError, OverflowError):
+        return floats(value)
+    except ValueError:
         return None
 
 
 def link_numbers(links: Parts[LinkPart], strict: bool, warnings: list[str]) -> tuple[Array, Array, Array]:
     """Masses, centres of mass and inertias of all links, checked one by one; oddities are added to `warnings`."""
     kg = "give it in kg (0 for a link without mass)"
-    mass = stacked(links.column("mass"), (), lambda i: link_fault(links[i], "a finite mass", repr(links[i].mass), kg))
+    mass = stacked(links.column("mass"), (), lambda i: link_fault(links[i], "a finite mass", shown(links[i].mass), kg))
     if (mass < 0).any():
         i = int(np.argmax(mass < 0))
         raise link_fault(links[i], "a mass of zero or more", mass[i], kg)
     com = stacked(
         links.column("com"),
         (3,),
-        lambda i: link_fault(links[i], "a centre of mass of 3 finite numbers", repr(links[i].com), "give x, y, z in m"),
+        lambda i: link_fault(
+            links[i], "a centre of mass of 3 finite numbers", shown(links[i].com), "give x, y, z in m"
+        ),
     )
     inertia = stacked(
         links.column("inertia"),
         (3, 3),
         lambda i: link_fault(
-            links[i], "an inertia of 3x3 finite numbers", repr(links[i].inertia), "give it in kg m², about the com"
+            links[i], "an inertia of 3x3 finite numbers", shown(links[i].inertia), "give it in kg m², about the com"
         ),
     )
     return mass, com, _checked_inertia(links, mass, inertia, strict, warnings)
@@ -117,13 +120,13 @@ def joint_placements(joints: Parts[JointPart]) -> tuple[Array, Array]:
     position = stacked(
         joints.column("position"),
         (3,),
-        lambda i: joint_fault(joints[i], "a position of 3 finite numbers", repr(joints[i].position), "give them in m"),
+        lambda i: joint_fault(joints[i], "a position of 3 finite numbers", shown(joints[i].position), "give them in m"),
     )
     advice = "give a 3x3 rotation matrix"
     rotation = stacked(
         joints.column("rotation"),
         (3, 3),
-        lambda i: joint_fault(joints[i], "a rotation of 3x3 finite numbers", repr(joints[i].rotation), advice),
+        lambda i: joint_fault(joints[i], "a rotation of 3x3 finite numbers", shown(joints[i].rotation), advice),
     )
     with np.errstate(over="ignore", invalid="ignore"):
         off = ~(np.abs(rotation @ np.swapaxes(rotation, -1, -2) - np.eye(3)).max(axis=(1, 2), initial=0.0) < 1e-6)
@@ -140,7 +143,7 @@ def joint_axes(joints: Parts[JointPart], second: bool = False) -> Array:
     given = joints.column(what)
     advice = "give a direction such as (0, 0, 1)"
     axis = stacked(
-        given, (3,), lambda i: joint_fault(joints[i], f"an {what} of 3 finite numbers", repr(given[i]), advice)
+        given, (3,), lambda i: joint_fault(joints[i], f"an {what} of 3 finite numbers", shown(given[i]), advice)
     )
     zero = ~axis.any(axis=1)
     if zero.any():
@@ -160,7 +163,7 @@ def per_coordinate(joints: Parts[JointPart], field: str, sizes: Sequence[int], u
     for i, (value, size) in enumerate(zip(given, sizes, strict=True)):
         piece = _as_floats(unlimited if value is None else value)
         if piece is None or piece.shape not in ((), (size,)) or np.isnan(piece).any():
-            raise joint_fault(joints[i], f"{field} to be one number or {size}", repr(value), "give numbers or None")
+            raise joint_fault(joints[i], f"{field} to be one number or {size}", shown(value), "give numbers or None")
         pieces.append(np.broadcast_to(piece, size))
     return np.concatenate(pieces)
 

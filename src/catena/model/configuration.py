@@ -103,7 +103,7 @@ def coordinates(value: npt.ArrayLike, size: int, name: str) -> Array:
         array = np.asarray(value)
         if array.dtype.kind != "f":
             array = array.astype(float, casting="safe" if array.dtype.kind in "biu" else "same_kind")
-    except (TypeError, ValueError) as error:
+    except Exception as error:  # whatever the conversion of somebody's object raises
         raise ShapeError(f"{name} must hold real numbers, got {shown(value)}") from error
     if array.ndim == 0 or array.shape[-1] != size:
         raise ShapeError(f"{name} must have shape (..., {size}), got {array.shape}")

@@ -20,7 +20,7 @@ from catena.errors import ModelError, shown
 from catena.model import checks
 from catena.model.axes import axis_frame, direction, two_axis_frame
 from catena.model.lie import rotation_from
-from catena.model.numbers import number
+from catena.model.numbers import a_name, number
 from catena.model.parts import JointPart, Parts
 from catena.scalars import Scalar, arctan2, sqrt, where
 from catena.spatial import Force, Mat3, Vec3
@@ -68,7 +68,9 @@ class Constraint:
         second_rotation: npt.ArrayLike | None = None,
         name: str | None = None,
     ) -> None:
-        self.name = f"{type(self).__name__} {first} - {second}" if name is None else str(name)
+        for frame in (first, second):
+            a_name(f"a {type(self).__name__}: expected the name of a frame", frame)
+        self.name = f"{type(self).__name__} {first} - {second}" if name is None else a_name("name: expected one", name)
         turn = self._turn()
         self.sides = (
             self._side(first, rotation, position, turn),
@@ -343,7 +345,9 @@ class Coupling:
     ) -> None:
         if not isinstance(joints, Mapping) or not joints:
             raise ModelError("a coupling: expected a mapping from joints to ratios, such as {'a': 1.0, 'b': -2.0}")
-        self.name = f"Coupling {' - '.join(map(str, joints))}" if name is None else str(name)
+        for joint in joints:
+            a_name("a coupling: expected names of joints", joint)
+        self.name = f"Coupling {' - '.join(map(str, joints))}" if name is None else a_name("name: expected one", name)
         self.offset = number(f"the offset of {self.name!r}", offset)
         self.terms = {str(joint): self._coefficients(joint, ratio) for joint, ratio in joints.items()}
 

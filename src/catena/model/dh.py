@@ -11,7 +11,7 @@ import numpy.typing as npt
 from catena.errors import ModelError, shown
 from catena.model.assemble import assemble
 from catena.model.lie import turn_about
-from catena.model.numbers import chosen, each, together
+from catena.model.numbers import chosen, each, listed, together
 from catena.model.parts import JointPart, Limits, LinkPart
 from catena.model.tree import Tree
 
@@ -59,7 +59,8 @@ def from_dh(
     its far end in the standard one. Returns the robot. Cost: O(n).
     """
     chosen("convention", convention, ("standard", "modified"))
-    a, alpha, d, theta = together(None if isinstance(types, str) else len(types), a=a, alpha=alpha, d=d, theta=theta)
+    some = None if isinstance(types, str) else len(listed("types", types))
+    a, alpha, d, theta = together(some, a=a, alpha=alpha, d=d, theta=theta)
     n = len(a)
     mass, armature = together(n, masses=masses, armatures=armatures)
     com = each("coms", coms, n, 3)
@@ -96,9 +97,9 @@ def _chained(outer: tuple[Array, Array], inner: tuple[Array, Array]) -> tuple[Ar
 
 
 def _types(types: str | Sequence[str], n: int) -> list[str]:
-    joint_types = [types] * n if isinstance(types, str) else list(types)
+    joint_types = [types] * n if isinstance(types, str) else listed("types", types)
     for i, joint_type in enumerate(joint_types):
-        if joint_type not in _TYPES:
+        if not isinstance(joint_type, str) or joint_type not in _TYPES:
             raise ModelError(
                 f"types: expected {', '.join(_TYPES)} for joint {i + 1}, found {shown(joint_type)}",
                 joint=f"joint{i + 1}",
@@ -107,7 +108,7 @@ def _types(types: str | Sequence[str], n: int) -> list[str]:
 
 
 def _limits(what: str, limits: Sequence[Limits] | None, n: int) -> list[Limits]:
-    values: list[Limits] = [None] * n if limits is None else list(limits)
+    values: list[Limits] = [None] * n if limits is None else listed(what, limits)
     if len(values) != n:
         raise ModelError(f"{what}: expected one limit (or None) for each of {n} joints, found {len(values)}")
     return values

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from catena.errors import ModelError
+from catena.errors import ModelError, shown
 from catena.model import checks
 from catena.model.actuators import Actuator, by_joint
 from catena.model.assemble import checked_gravity, starts
@@ -203,7 +203,7 @@ def _joint_pose(tree: Tree, i: int, q: npt.ArrayLike) -> Pose:
     part = JointPart(name, joint_type.name, "", "")
     shape = () if np.ndim(q) == 0 and joint_type.nq == 1 else (joint_type.nq,)
     fault = checks.joint_fault(
-        part, f"{joint_type.nq} finite coordinates to lock it at", repr(q), "give them in rad or m"
+        part, f"{joint_type.nq} finite coordinates to lock it at", shown(q), "give them in rad or m"
     )
     values = checks.stacked([q], shape, lambda _: fault).ravel()
     try:

@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from catena.errors import ModelError, shown
+from catena.model.numbers import floats
 
 Array = npt.NDArray[Any]
 
@@ -66,8 +67,8 @@ def turn_about(axis: str, angle: npt.ArrayLike) -> Array:
 def rotation_from(rotation: npt.ArrayLike) -> Any:
     """The rotation matrix of 3 angles (roll, pitch, yaw) or of a quaternion x, y, z, w; others as they are given."""
     try:
-        numbers = np.array(rotation, dtype=float)
-    except (TypeError, ValueError):
+        numbers = floats(rotation)
+    except ValueError:
         return rotation
     if numbers.shape == (3,) and np.isfinite(numbers).all():
         roll, pitch, yaw = numbers

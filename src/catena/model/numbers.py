@@ -18,6 +18,13 @@ BASES = ("fixed", "floating")
 """How the root link of a robot is held: what `base` may be."""
 
 
+def a_name(what: str, name: Any) -> str:
+    """A name itself; ModelError for what is none."""
+    if not isinstance(name, str):
+        raise ModelError(f"{what}, found {shown(name)}")
+    return name
+
+
 def chosen(what: str, word: Any, allowed: Sequence[str]) -> str:
     """A word that is one of those allowed."""
     if not isinstance(word, str) or word not in allowed:
@@ -29,7 +36,7 @@ def number(what: str, value: Any, *, least: float = -math.inf, above: float = -m
     """One finite number within these bounds."""
     try:
         found = float(value)
-    except (TypeError, ValueError):
+    except Exception:  # whatever the conversion of somebody's object raises
         found = math.nan
     if math.isfinite(found) and found >= least and found > above:
         return found
@@ -37,10 +44,30 @@ def number(what: str, value: Any, *, least: float = -math.inf, above: float = -m
     raise ModelError(f"{what}: expected a finite number{bound}, found {shown(value)}")
 
 
+def listed(what: str, values: Any) -> list[Any]:
+    """What is given as a list, a tuple or another sequence, as a list; not text, nor what is no sequence at all."""
+    try:
+        if not isinstance(values, str | bytes) and len(values) >= 0:
+            return list(values)
+    except TypeError:  # no size, or no order
+        pass
+    raise ModelError(f"{what}: expected a list, found a {type(values).__name__}")
+
+
+def floats(value: Any) -> Array:
+    """A new array of doubles; ValueError for what is none, whatever its conversion raises."""
+    try:
+        return np.array(value, dtype=float)
+    except MemoryError:
+        raise
+    except Exception as error:
+        raise ValueError(f"not numbers: {type(error).__name__}") from error
+
+
 def count(n: Any) -> int:
     """A number of links."""
-    if not isinstance(n, int | np.integer) or isinstance(n, bool) or n < 1:
-        raise ModelError(f"n: expected a number of links of at least 1, found {shown(n)}")
+    if not isinstance(n, int | np.integer) or isinstance(n, bool) or not 1 <= n < 2**31:
+        raise ModelError(f"n: expected a number of links of at least 1, and below 2 ** 31, found {shown(n)}")
     return int(n)
 
 
@@ -77,8 +104,8 @@ def require(good: Array, values: Array, what: str, expected: str) -> None:
 
 def _finite(what: str, value: npt.ArrayLike) -> Array:
     try:
-        array = np.array(value, dtype=float)
-    except (TypeError, ValueError) as error:
+        array = floats(value)
+    except ValueError as error:
         raise ModelError(f"{what}: expected numbers, found {shown(value)}") from error
     if not np.isfinite(array).all():
         raise ModelError(f"{what}: expected finite numbers, found {array[~np.isfinite(array)].flat[0]}")

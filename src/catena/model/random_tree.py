@@ -14,7 +14,7 @@ from catena.model.axes import axis_frame, unit
 from catena.model.joints import BY_NAME, JOINT_TYPES
 from catena.model.lie import quaternion_normalized, rotation_matrix
 from catena.model.names import Names
-from catena.model.numbers import BASES, chosen, count, generator
+from catena.model.numbers import BASES, chosen, count, generator, listed
 from catena.model.tree import Tree
 
 Array = npt.NDArray[Any]
@@ -97,9 +97,9 @@ def _joint_rotations(rng: np.random.Generator, joint_type: Array) -> Array:
 
 
 def _codes(joint_types: str | Sequence[str]) -> list[int]:
-    wanted = [joint_types] if isinstance(joint_types, str) else list(joint_types)
+    wanted = [joint_types] if isinstance(joint_types, str) else listed("joint_types", joint_types)
     for name in wanted:
-        if name not in BY_NAME or name == "fixed":
+        if not isinstance(name, str) or name not in BY_NAME or name == "fixed":
             raise ModelError(f"joint_types: expected names out of {', '.join(MOVING)}, free; found {shown(name)}")
     if not wanted:
         raise ModelError("joint_types: expected at least one, found none")

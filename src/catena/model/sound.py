@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from catena.errors import ModelError
+from catena.errors import ModelError, shown
 from catena.model.actuators import Actuator
 from catena.model.joints import BY_NAME, JOINT_TYPES
 from catena.model.mimic import followers
@@ -98,7 +98,8 @@ def _check_all(tree: Tree) -> None:
 
 
 def _fault(tree: Tree, field: str, expected: str, found: object) -> ModelError:
-    return ModelError(f"{field} of the Tree {tree.name!r}: expected {expected}, found {found}; see catena.Builder")
+    seen = found if isinstance(found, str) else shown(found)
+    return ModelError(f"{field} of the Tree {shown(tree.name)}: expected {expected}, found {seen}; see catena.Builder")
 
 
 def _check_array(tree: Tree, field: str, dtype: Any, shape: tuple[int | str, ...]) -> None:
@@ -163,7 +164,7 @@ def _check_rest(tree: Tree) -> None:
     _check_words(tree, "base_name", (tree.base_name,))
     _check_words(tree, "warnings", tree.warnings)
     if not isinstance(tree.base_mass, float | int) or not 0 <= tree.base_mass < np.inf:
-        raise _fault(tree, "base_mass", "a finite mass of zero or more", repr(tree.base_mass))
+        raise _fault(tree, "base_mass", "a finite mass of zero or more", shown(tree.base_mass))
     for field in ("frames", "mimic", "meshes", "actuators"):
         if not isinstance(getattr(tree, field), Mapping):
             raise _fault(tree, field, "a mapping", f"a {type(getattr(tree, field)).__name__}")
@@ -188,4 +189,4 @@ def _check_frame(tree: Tree, name: str, frame: Any) -> None:
         raise _fault(tree, f"frames[{name!r}]", expected, f"{frame!r}")
     for value, shape in ((frame.rotation, (3, 3)), (frame.position, (3,))):
         if not isinstance(value, np.ndarray) or value.shape != shape or not np.isfinite(value).all():
-            raise _fault(tree, f"frames[{name!r}]", expected, " ".join(repr(value).split()))
+            raise _fault(tree, f"frames[{name!r}]", expected, " ".join(shown(value).split()))

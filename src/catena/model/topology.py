@@ -23,7 +23,7 @@ def listed(names: Iterable[object], limit: int = 4) -> str:
     """A few names, quoted, for a message."""
     names = list(names)
     more = f" and {len(names) - limit} others" if len(names) > limit else ""
-    return ", ".join(map(repr, islice(names, limit))) + more
+    return ", ".join(map(shown, islice(names, limit))) + more
 
 
 def arrange(links: Parts[LinkPart], joints: Parts[JointPart]) -> Topology:

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from catena.arguments.scalars import a_robot, generator, whole
-from catena.errors import ShapeError
+from catena.errors import ShapeError, UnsupportedError
 from catena.operators.algebra import Operators
 from catena.operators.expression import ANY, Operator
 
@@ -74,6 +74,10 @@ def verify(
     more than a few hundred links do without.
     """
     rng, robot = generator("verify", seed), a_robot("verify", robot)
+    if not callable(identity):
+        raise UnsupportedError(
+            f"verify: expected a function of the operators that gives both sides first, got a {type(identity).__name__}"
+        )
     applied, dense, text = [], [], ""
     for _ in range(whole("verify: samples", samples, 1)):
         sides = _sides(identity(robot.operators(robot.random_configuration(rng))))
@@ -86,7 +90,9 @@ def verify(
     return Verification(text, max(applied), max(dense, default=None), samples, tolerance)
 
 
-def _sides(sides: Sequence[Operator]) -> Sequence[Operator]:
+def _sides(sides: Any) -> Sequence[Operator]:
+    if not isinstance(sides, Sequence) or not all(hasattr(side, "domain") for side in sides):
+        raise ShapeError(f"an identity has two sides or more, all of them operators; found a {type(sides).__name__}")
     spaces = {(side.domain, side.range) for side in sides if side.domain is not ANY}
     if len(sides) < 2 or len(spaces) != 1:
         raise ShapeError(

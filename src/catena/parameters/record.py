@@ -43,6 +43,12 @@ class Parameters:
     tree: Tree
     vector: Array
 
+    def __post_init__(self) -> None:
+        if not isinstance(self.tree, Tree):
+            raise UnsupportedError(
+                f"Parameters: expected a Tree first, got a {type(self.tree).__name__}; see robot.parameters()"
+            )
+
     @classmethod
     def of(cls, tree: Tree) -> Parameters:
         """The parameters of a model, as they are."""

@@ -37,6 +37,6 @@ def path(name: str) -> Path:
     Raises UnknownNameError, which lists near misses.
     """
     for suffix in (".urdf", ".xml"):
-        if name in names() and (_HERE / (name + suffix)).is_file():
+        if isinstance(name, str) and name in names() and (_HERE / (name + suffix)).is_file():
             return _HERE / (name + suffix)
     raise UnknownNameError.among("model", name, names())

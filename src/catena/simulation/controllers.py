@@ -101,7 +101,7 @@ def feed_forward(
         kp: stiffness against what is left, one number or (..., nv).
         kd: damping against what is left, one number or (..., nv).
     """
-    return Controller(FEED_FORWARD, {"kp": np.asarray(kp), "kd": np.asarray(kd)}, Spline(robot, t, q))
+    return Controller(FEED_FORWARD, {"kp": as_floats(kp, "kp"), "kd": as_floats(kd, "kd")}, Spline(robot, t, q))
 
 
 class Spline:
@@ -128,4 +128,5 @@ class Spline:
 
 
 def _with_gains(law: Law, target: Any, kp: Any, kd: Any) -> Controller:
-    return Controller(law, {"target": target, "kp": np.asarray(kp), "kd": np.asarray(kd)})
+    named = {"target": target, "kp": kp, "kd": kd}
+    return Controller(law, {name: as_floats(value, f"{law.name}: {name}") for name, value in named.items()})

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from catena.errors import ShapeError, UnsupportedError
+from catena.errors import ShapeError, UnsupportedError, shown
 
 Array = npt.NDArray[Any]
 Watch = Callable[[Any, Any, Any], Any]
@@ -40,6 +40,10 @@ def watches(events: Any, stop: Any) -> dict[str, Watch]:
 def watched(name: str, watch: Watch, t: Array, q: Array, v: Array) -> Array:
     """What a function gives for states (..., rows, nq) at times (rows,): numbers (..., rows)."""
     found = np.asarray(watch(t, q, v))
+    if found.dtype.kind not in "fiub":
+        raise ShapeError(
+            f"simulate: {name} must give one number for each state, here {q.shape[:-1]}, got {shown(found.tolist())}"
+        )
     if found.dtype == bool:
         found = np.where(found, 0.0, -1.0)  # zero at the very state at which it is true
     try:

@@ -77,6 +77,8 @@ class Ground:
             found = _points(robot, self.points, np.zeros(3), radius)
         elif isinstance(self.points, Mapping):
             found = [s for name, at in self.points.items() for s in _points(robot, name, at, radius)]
+        elif not isinstance(self.points, Iterable):
+            raise UnsupportedError(f"Ground: points: expected names or a mapping, got a {type(self.points).__name__}")
         else:
             found = [s for name in self.points for s in _points(robot, name, np.zeros(3), radius)]
         if not 0 < len(found) <= MOST:

@@ -11,7 +11,8 @@ import numpy as np
 import numpy.typing as npt
 
 from catena.algorithms.rollouts import Law, sparing
-from catena.errors import ShapeError, UnsupportedError
+from catena.arguments.arrays import as_floats
+from catena.errors import UnsupportedError
 from catena.model.joints import JOINT_TYPES
 from catena.model.mimic import refuse_followers
 from catena.simulation.tracing import alone, arity, digest, numbers_of, traced
@@ -184,10 +185,5 @@ def flat(links: Any, values: Any) -> Any:
 
 def parameter_array(parameters: Any) -> Array:
     """Parameters as an array (..., count), of no numbers if there are none."""
-    try:
-        array = np.zeros(0) if parameters is None else np.asarray(parameters, float)
-    except (TypeError, ValueError):
-        raise ShapeError(
-            f"parameters must be an array of numbers (..., count), got {type(parameters).__name__}"
-        ) from None
+    array = np.zeros(0) if parameters is None else as_floats(parameters, "parameters (..., count)")
     return array if array.ndim else array[None]

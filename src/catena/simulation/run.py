@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from catena.arguments.arrays import as_floats, is_chunked
+from catena.arguments.scalars import a_robot
 from catena.errors import ShapeError
 
 if TYPE_CHECKING:
@@ -53,6 +54,9 @@ class Run:
     """What friction remembers at the end, by name, (..., count): with it, another run goes on where this one ended."""
     acting: Array | Callable[[], Array] | None = field(default=None, repr=False)
     """What `on_links` is, or how to find it."""
+
+    def __post_init__(self) -> None:
+        a_robot("Run", self.robot)
 
     def __repr__(self) -> str:
         batch, rows = self.q.shape[:-2], len(self.t)

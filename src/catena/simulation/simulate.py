@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from catena.algorithms.integrators import INTEGRATORS
-from catena.arguments.arrays import Port, Signature
+from catena.arguments.arrays import Port, Signature, as_array, batch_shape
 from catena.arguments.scalars import real
 from catena.arguments.words import one_of
 from catena.arguments.wrenches import Wrenches
@@ -133,7 +133,7 @@ def simulate(
     Returns:
         The run. Cost: O(n) for each step.
     """
-    if not isinstance(robot, Answering):
+    if not isinstance(robot, Answering) or not hasattr(robot, "nq"):
         raise UnsupportedError(f"simulate: expected a Robot or a System first, got a {type(robot).__name__}")
     steps = _steps(duration, dt)
     integrator = one_of("integrator", integrator, (*INTEGRATORS, *OWN), INTEGRATOR_HINTS)
@@ -227,7 +227,9 @@ class _Simulation:
         )
         (q, v, _), batch = given
         if rollout.f_ext is not None:
-            batch = np.broadcast_shapes(batch, np.shape(rollout.f_ext)[:-2])
+            port = Port("f_ext", (robot.tree.n, 6))
+            wrench = as_array(rollout.f_ext, port, "simulate")
+            batch = batch_shape([np.empty(batch), wrench], [Port("q and v", ()), port], "simulate")
         self.t = rollout.times(rollout.rows)
         self.q, self.v = (np.empty((*batch, rollout.rows + 1, n)) for n in (robot.nq, robot.nv))
         self.q[..., 0, :], self.v[..., 0, :] = q, v

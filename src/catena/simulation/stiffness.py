@@ -36,7 +36,7 @@ def warn_of_stiffness(question: str, rollout: Prepared) -> None:
 def _warn_of_springs(question: str, rollout: Prepared) -> None:
     """Warn if a step is longer than the fastest swing or decay allows, at the first state of a rollout."""
     longest = LONGEST.get(rollout.options.integrator)
-    springs, dampers = _springs(rollout)
+    springs, dampers = _springs(question, rollout)
     if longest is None or not (springs.any() or dampers.any()):
         return
     robot = rollout.robot
@@ -46,7 +46,8 @@ def _warn_of_springs(question: str, rollout: Prepared) -> None:
         return
     M = robot.mass_matrix(first[0])
     try:
-        rates = np.sqrt(_largest(M, springs)), _largest(M, dampers)
+        with np.errstate(over="ignore", invalid="ignore"):  # gains may be as large as they like
+            rates = np.sqrt(_largest(M, springs)), _largest(M, dampers)
     except SingularError:  # the rollout itself says what becomes of that
         return
     fastest = max(rates)
@@ -77,21 +78,22 @@ def _warn_of_ground(question: str, rollout: Prepared) -> None:
         )
 
 
-def _springs(rollout: Prepared) -> tuple[Array, Array]:
+def _springs(question: str, rollout: Prepared) -> tuple[Array, Array]:
     """Stiffness and damping of all degrees of freedom that act explicitly: the model's, and gains of a controller."""
     robot, options = rollout.robot, rollout.options
     stiffness = np.array(robot.stiffness) * bool(options.joint_springs)
     damping = np.array(robot.damping) * bool(options.joint_losses)
     given = rollout.asked.control
     if isinstance(given, Controller) and given.law in (PD, HOLD, FEED_FORWARD):
-        kp, kd = (np.asarray(given.values[name], float) for name in ("kp", "kd"))
-        stiffness, damping = stiffness + _most(kp), damping + _most(kd)
+        kp, kd = (_most(question, name, given.values[name], robot.nv) for name in ("kp", "kd"))
+        stiffness, damping = stiffness + kp, damping + kd
     return stiffness, damping
 
 
-def _most(gains: Array) -> Array:
+def _most(question: str, name: str, gains: Any, nv: int) -> Array:
     """The largest gains of all samples, one number or (nv,)."""
-    return np.nan_to_num(gains.reshape(-1, gains.shape[-1]).max(axis=0) if gains.ndim > 1 else gains)
+    found: Array = as_array(gains, Port(name, (nv,) if np.ndim(gains) else ()), question).astype(float)
+    return np.asarray(np.nan_to_num(found.reshape(-1, nv).max(axis=0, initial=0.0) if found.ndim > 1 else found))
 
 
 def _largest(M: Any, numbers: Array) -> float:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 from catena.algorithms import denoc, newton_euler, udu
 from catena.algorithms.composite_body import mass_matrix
 from catena.arguments.scalars import a_robot
-from catena.errors import UnsupportedError
+from catena.errors import UnsupportedError, shown
 from catena.later import optional
 from catena.model.joints import JOINT_TYPES
 from catena.model.lowering.lowered import lower
@@ -138,7 +138,7 @@ def symbolic(
     closed = isinstance(what, str) and (what in WHAT or what == FORWARD_DYNAMICS)
     asked = None if closed else AnyQuestion(robot, what, link, options, known=(*WHAT, FORWARD_DYNAMICS))
     if not (form is None or (isinstance(form, str) and form in ("closed", "recursion"))):
-        raise UnsupportedError(f"form: expected 'closed', 'recursion' or None, found {form!r}")
+        raise UnsupportedError(f"form: expected 'closed', 'recursion' or None, found {shown(form)}")
     if closed and (link is not None or options):
         given = f"link={link!r}" if link is not None else f"{next(iter(options))}="
         raise UnsupportedError(f"symbolic {what!r}: expected no link and no options, found {given}")
