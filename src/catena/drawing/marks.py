@@ -38,7 +38,7 @@ class Marks(NamedTuple):
     arrows: Arrows | None = None
 
     def __bool__(self) -> bool:
-        return self.frames not in (False, None) or self.center_of_mass or self.arrows is not None
+        return (self.frames is not False and self.frames is not None) or self.center_of_mass or self.arrows is not None
 
 
 def marked(scene: Scene, tree: Tree, marks: Marks, size: float) -> Scene:

@@ -15,6 +15,7 @@ import numpy.typing as npt
 from rich import get_console
 
 from catena.arguments.scalars import a_robot
+from catena.arguments.words import truth
 from catena.drawing.arrows import Asked, arrows_of
 from catena.drawing.controls import JointSliders, Player
 from catena.drawing.marks import Marks
@@ -69,7 +70,8 @@ def view(
     """
     a_robot("view", robot)
     states = batched(robot, q) if run is None else run.q
-    return Page(robot, q, run, port, Marks(frames, center_of_mass, arrows_of(robot, forces, states, run)))
+    marks = Marks(frames, truth("center_of_mass", center_of_mass), arrows_of(robot, forces, states, run))
+    return Page(robot, q, run, port, marks)
 
 
 class Page:

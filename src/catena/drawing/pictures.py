@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from catena.arguments.scalars import a_robot
+from catena.arguments.words import truth
 from catena.drawing.arrows import Asked, arrows_of
 from catena.drawing.camera import VIEW, Camera
 from catena.drawing.marks import Marks
@@ -69,7 +70,7 @@ def render(
         _ending(path, STILL)
     a_robot("render", robot)
     states = configurations(robot, q)
-    marks = Marks(frames, center_of_mass, arrows_of(robot, forces, batched(robot, q)))
+    marks = Marks(frames, truth("center_of_mass", center_of_mass), arrows_of(robot, forces, batched(robot, q)))
     stage = Stage(robot, states[:, None], size, view, marks)
     picture = images.fromarray(stage.frame(0))
     if path is not None:
@@ -136,7 +137,7 @@ def film(
 ) -> None:
     """Draw a run as a film, or its last state as a picture; see `run.render`."""
     kind = _ending(path, (*STILL, *FILMS))
-    marks = Marks(frames, center_of_mass, arrows_of(run.robot, forces, run.q, run))
+    marks = Marks(frames, truth("center_of_mass", center_of_mass), arrows_of(run.robot, forces, run.q, run))
     if kind == ".html":
         from catena.drawing.page import write_page
 

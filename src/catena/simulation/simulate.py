@@ -14,7 +14,7 @@ import numpy.typing as npt
 from catena.algorithms.integrators import INTEGRATORS
 from catena.arguments.arrays import Port, Signature, as_array, batch_shape
 from catena.arguments.scalars import real
-from catena.arguments.words import one_of
+from catena.arguments.words import one_of, truth
 from catena.arguments.wrenches import Wrenches
 from catena.errors import LoadError, ShapeError, UnsupportedError
 from catena.functions.question import Answering
@@ -135,6 +135,7 @@ def simulate(
     """
     if not isinstance(robot, Answering) or not hasattr(robot, "nq"):
         raise UnsupportedError(f"simulate: expected a Robot or a System first, got a {type(robot).__name__}")
+    shown = None if progress is None else truth("simulate: progress", progress)
     steps = _steps(duration, dt)
     integrator = one_of("integrator", integrator, (*INTEGRATORS, *OWN), INTEGRATOR_HINTS)
     own = integrator in OWN
@@ -164,7 +165,7 @@ def simulate(
     if not own and not isinstance(robot, ClosedChains):
         warn_of_stiffness("simulate", rollout)
     file = None if checkpoint is None else Checkpoint(checkpoint, fingerprint(rollout, integrator, tolerance))
-    found = _simulated(rollout, integrator, watches(events, stop), tolerance, progress, file)
+    found = _simulated(rollout, integrator, watches(events, stop), tolerance, shown, file)
     if isinstance(robot, ClosedChains):
         tell_open("simulate", found, projected)
     return found
