@@ -46,7 +46,7 @@ def mixed(n: int) -> catena.Robot:
 @pytest.mark.parametrize("axes", ["z", "zy", "xyz"])
 def test_pieces_give_what_the_whole_gives(axes, pieces, rng) -> None:
     robot = catena.rod_chain(203, axes=axes, radius=0.1)
-    assert pattern_of(robot.tree, Run(0, 203)) == (0, len(axes), True)
+    assert pattern_of(robot.tree, Run(0, 203)) == (0, len(axes), True, False)
     assert agrees(robot, *state(robot, rng), pieces)
 
 
@@ -83,7 +83,7 @@ def test_rotors_and_straight_chains(rng) -> None:
 @pytest.mark.parametrize("pieces", [1, 3, 8])
 def test_joints_of_all_sorts(pieces, rng) -> None:
     robot = mixed(26)
-    assert pattern_of(robot.tree, Run(0, 26)) == (0, 3, True)
+    assert pattern_of(robot.tree, Run(0, 26)) == (0, 3, True, False)
     assert agrees(robot, *state(robot, rng), pieces)
 
 
@@ -112,10 +112,9 @@ def test_linear_systems_without_pivots(rng) -> None:
 
 
 def test_refusals(rng) -> None:
-    kinds = rng.integers(0, 3, 30).astype(np.int8)
-    mixed = dataclasses.replace(catena.rod_chain(30, radius=0.1).tree, joint_type=kinds)
+    several = catena.random_tree(1, 300, branching=0)
     with pytest.raises(catena.UnsupportedError, match="types of joints"):
-        solve_in_pieces(catena.Robot(mixed), np.zeros(30), np.zeros(30))
+        solve_in_pieces(several, several.neutral(), np.zeros(several.nv))
     for pieces, words in ((16, "1 to 15"), (0, "at least 1"), (-1, "at least 1"), ([2], "whole"), (True, "whole")):
         with pytest.raises(catena.ShapeError, match=words):
             solve_in_pieces(catena.rod_chain(30, radius=0.1), np.zeros(30), np.zeros(30), pieces)

@@ -11,7 +11,8 @@ a mobility Φ at its tip, and passes accelerations of its base on to its tip and
 one sample of a batch, so that lanes and threads work on one chain; in the second a piece is a link.
 
 A cut passes on only the components that the joints can feel, its `ports`: three where all axes are parallel, which
-leaves a quarter of the arithmetic. Accelerations and wrenches are in the internal frames of the links before the cuts.
+leaves a quarter of the arithmetic. Accelerations and wrenches are in the internal frames of the links before the cuts;
+the base of a piece may stand turned about z on the tip of the piece before, by an angle with cosine and sine `turn`.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from typing import Any
 from catena.algorithms.steps import filtered, free_joint, smoothed
 from catena.functions.function import Function
 from catena.scalars import Scalar, sqrt
-from catena.spatial import Dofs, Force, Mat3, Motion, Vec3
+from catena.spatial import Dofs, Force, Mat3, Motion, Transform, TurnAbout, Vec3
 from catena.spatial.leaves import leaves
 from catena.spatial.pose import Pose
 from catena.spatial.rates import Rates
@@ -76,13 +77,14 @@ def turn(links: Links, q: Field, v: Field, last: Field) -> tuple[Field, Field]:
     return R_base, w_base
 
 
-def turned(links: Links, R: Field, w: Field) -> Field:
+def turned(links: Links, R: Field, w: Field, turn: Field) -> Field:
     """The angular velocities of the pieces' bases: here a link is a piece."""
     tip, start = links.fields("tip start")
     tip[links.base] = Vec3.zero()
     for k in links.base_to_tip():
-        start[k] = tip[k.parent]
-        tip[k] = Mat3(*R[k]).T @ tip[k.parent] + Vec3(*w[k])
+        base = Transform.of(TurnAbout("z", *turn[k])).T @ Motion(tip[k.parent], Vec3.zero())
+        start[k] = base.angular
+        tip[k] = Mat3(*R[k]).T @ base.angular + Vec3(*w[k])
     return start
 
 
@@ -165,14 +167,23 @@ def _moved(zeta: Field, links: Links, ports: Sequence[int], v: Field | None) -> 
 
 
 def couple(
-    m: int, links: Links, P: Field, z: Field, T: Field, Phi: Field, beta: Field, start: list[Scalar]
+    ports: Sequence[int],
+    links: Links,
+    P: Field,
+    z: Field,
+    T: Field,
+    Phi: Field,
+    beta: Field,
+    turn: Field,
+    start: list[Scalar],
 ) -> tuple[Field, Field]:
-    """Accelerations α of the pieces' bases and wrenches t on their tips: here a link is a piece, with m ports.
+    """Accelerations α of the pieces' bases and wrenches t on their tips: here a link is a piece.
 
     Seen from its base, a piece with all beyond it answers with A α + a, and its tip then moves as α(tip) = K α + c. The
     base of the first accelerates with `start`.
     """
     A, a, K, c, tip, alpha, t = links.fields("A a K c tip alpha t")
+    m = len(ports)
     tip[links.base] = Numbers(start)
     for k in links.base_to_tip():
         A[k], a[k] = Numbers([0] * (m * (m + 1) // 2)), Numbers([0] * m)
@@ -186,11 +197,14 @@ def couple(
         K[k], c[k] = Numbers([x for row in K_k for x in row]), Numbers(c_k)
         answer = product(pass_on, product(beyond, K_k))
         load = [dot(row, c_k) + x for row, x in zip(beyond, offset, strict=True)]
-        own = symmetric(P[k], m)
-        A[k.parent] += Numbers([own[i][j] - (answer[i][j] + answer[j][i]) / 2 for i in range(m) for j in range(i + 1)])
-        a[k.parent] += Numbers([x - dot(row, load) for x, row in zip(z[k], pass_on, strict=True)])
+        own, Q = symmetric(P[k], m), turning(ports, turn[k])
+        whole = [[own[i][j] - (answer[i][j] + answer[j][i]) / 2 for j in range(m)] for i in range(m)]
+        A_in = product(product(transposed(Q), whole), Q)
+        a_in = [x - dot(row, load) for x, row in zip(z[k], pass_on, strict=True)]
+        A[k.parent] += Numbers([A_in[i][j] for i in range(m) for j in range(i + 1)])
+        a[k.parent] += Numbers([dot(row, a_in) for row in transposed(Q)])
     for k in links.base_to_tip():
-        base = tip[k.parent].values
+        base = [dot(row, tip[k.parent].values) for row in turning(ports, turn[k])]
         alpha[k] = base
         moved = [dot(K[k].values[i * m : i * m + m], base) + x for i, x in enumerate(c[k].values)]
         tip[k] = Numbers(moved)
@@ -202,6 +216,18 @@ def couple(
 def symmetric(lower: Sequence[Scalar], m: int) -> Matrix:
     """A symmetric matrix from its lower triangle, row by row."""
     return [[lower[max(i, j) * (max(i, j) + 1) // 2 + min(i, j)] for j in range(m)] for i in range(m)]
+
+
+def turning(ports: Sequence[int], turn: Sequence[Scalar]) -> Matrix:
+    """What brings the components `ports` of motions and forces to a frame that is turned about z."""
+    c, s = turn
+    plane = {(0, 0): c, (0, 1): s, (1, 0): -s, (1, 1): c, (2, 2): 1}
+    return [[plane.get((i % 3, j % 3), 0) if i // 3 == j // 3 else 0 for j in ports] for i in ports]
+
+
+def transposed(X: Matrix) -> Matrix:
+    """The rows as columns."""
+    return [list(column) for column in zip(*X, strict=True)]
 
 
 def dot(x: Sequence[Scalar], y: Sequence[Scalar]) -> Scalar:
@@ -297,13 +323,13 @@ def functions(ports: tuple[int, ...]) -> dict[str, Function]:
         {name: f"robot{width}" for name, width in widths.items()},
     )
     coupling = _function(
-        f"couple/{m}",
-        partial(couple, m),
-        {**{name: f"link{width}" for name, width in widths.items()}, "start": f"robot:{m}"},
+        f"couple/{_name(ports)}",
+        partial(couple, ports),
+        {**{name: f"link{width}" for name, width in widths.items()}, "turn": "link:2", "start": f"robot:{m}"},
         {"alpha": f"link:{m}", "t": f"link:{m}"},
     )
     turning = _function("turn", turn, {"q": "q", "v": "v", "last": "link"}, {"R": "robot:9", "w": "robot:3"})
-    joined = _function("turned", turned, {"R": "link:9", "w": "link:3"}, {"start": "link:3"})
+    joined = _function("turned", turned, {"R": "link:9", "w": "link:3", "turn": "link:2"}, {"start": "link:3"})
     return {
         "gather": gathering,
         "couple": coupling,
@@ -331,4 +357,5 @@ def _name(ports: tuple[int, ...]) -> str:
 def _function(name: str, algorithm: Callable[..., Any], inputs: dict[str, str], outputs: dict[str, str]) -> Function:
     optional = tuple(x for x in _MOVING if x in inputs and "b" in inputs)
     shared = tuple(x for x in ("first", "last") if x in inputs)
-    return Function(f"pieces/{name}", algorithm, inputs, outputs, optional, regroup=False, choose=False, shared=shared)
+    turn = "q" in inputs  # where a link is a piece, placements do not matter
+    return Function(f"pieces/{name}", algorithm, inputs, outputs, optional, False, False, shared, turn=turn)

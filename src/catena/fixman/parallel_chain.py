@@ -25,7 +25,8 @@ def solve_in_pieces(robot: Robot, q: npt.ArrayLike, b: npt.ArrayLike, pieces: in
         x = catena.fixman.solve_in_pieces(chain, q, b)
 
     `q` is one configuration (nq,), `b` is (nv,) in N m or N. The types of joints must repeat a pattern of at most
-    twelve, after at most six others, and a tree may have at most 64 runs of links between branchings; if not,
+    twelve, after at most six others, where revolute, continuous, prismatic and helical joints count as one type; or
+    other joints divide the chain. There may be at most 64 runs of links between branchings and such joints. If not,
     UnsupportedError is raised. `pieces` is the number for each long run, which is any of 4,000 links or more, or the
     longest; unless given, it is chosen by the length of the run, and is 1 for those too short to gain by more. Returns
     x (nv,).

@@ -144,7 +144,8 @@ class Function:
     place of loops, from what other functions' loops give (see :mod:`catena.functions.composed`), and of the
     algorithm where that is :func:`by_recipe`. `regroup` and
     `choose` say which lowering passes the algorithm can bear: see :func:`catena.model.lowering.lowered.lower`; with
-    `cut` it asks links whether their own inertia has an inverse. `positive` inputs must be finite and above zero.
+    `cut` it asks links whether their own inertia has an inverse, and with `turn` it runs on chains whose frames are
+    turned. `positive` inputs must be finite and above zero.
     `shared` inputs are the same for all samples of a call
     and come without leading dimensions; rolled kernels keep one copy of them. With `double`, a recipe asks for
     numbers in float64 whatever its own results are in.
@@ -162,6 +163,7 @@ class Function:
     choose: bool = True
     shared: tuple[str, ...] = ()
     cut: bool = False
+    turn: bool = False
     positive: tuple[str, ...] = ()
     recipe: Callable[..., Any] | None = None
     double: bool = False

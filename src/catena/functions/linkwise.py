@@ -137,11 +137,11 @@ def _taken(links: RealLinks, k: Kind, value: Any, role: str) -> list[Scalar]:
 
 def lowered_for(tree: Tree, function: Function) -> Lowered:
     """The mechanism lowered as far as the function allows, made once for a tree."""
-    passes = function.regroup, function.choose, function.cut
+    passes = {name: getattr(function, name) for name in ("regroup", "choose", "cut", "turn")}
 
     def made() -> Lowered:
-        lowered = lower(whole_tree(tree), regroup=function.regroup, choose=function.choose, cut=function.cut)
+        lowered = lower(whole_tree(tree), **passes)
         found = followers(tree)
         return lowered if found is None else replace(lowered, followers=found)
 
-    return tree.once(("lowered", *passes), made)
+    return tree.once(("lowered", *passes.values()), made)

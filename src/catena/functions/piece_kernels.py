@@ -30,11 +30,14 @@ def ports_of(tree: Tree) -> tuple[int, ...]:
     """The components of a wrench on a link of a chain that the joints before it feel.
 
     They are those that the recursion passes on from link to link; and no joint makes other components of acceleration.
+    Of x and y there are both or none, since frames turn about z.
     """
     function = finishing(tuple(range(6)))
     lowered = lowered_for(tree, function)
     program = recorded(lowered, classify(lowered)[0], function, function.given(()))
-    return tuple(sorted(i for loop in program.loops for name, i in loop.start if name.startswith("z.")))
+    felt = {i for loop in program.loops for name, i in loop.start if name.startswith("z.")}
+    pairs = {0: 1, 1: 0, 3: 4, 4: 3}
+    return tuple(sorted(felt | {pairs[i] for i in felt if i in pairs}))
 
 
 class Part(ABC):
@@ -53,6 +56,11 @@ class Part(ABC):
             found = self._kernels[name, given] = self._made(self._functions[name], ("v", "w", "f_ext")[:given])
         return found
 
+    @property
+    @abstractmethod
+    def turn(self) -> tuple[float, float]:
+        """Cosine and sine of the angle by which the base of the first piece stands turned on what carries it."""
+
     @abstractmethod
     def _made(self, function: Function, present: tuple[str, ...]) -> Any:
         """The kernel of a function, new."""
@@ -70,6 +78,11 @@ class Alike(Part):
         tree = self._compiled.tree
         super().__init__(functions, tree.n, tree.nq, tree.nv)
 
+    @property
+    def turn(self) -> tuple[float, float]:
+        """Cosine and sine of the angle by which the base of each piece stands turned on what carries it."""
+        return lowered_for(self._compiled.tree, self._functions["finish"]).turn
+
     def _made(self, function: Function, present: tuple[str, ...]) -> Any:
         return self._compiled.kernel(function, present, kernel_shape="rolled")
 
@@ -84,6 +97,11 @@ class Apart(Part):
     def __init__(self, functions: Mapping[str, Function], shares: Shares, n: int) -> None:
         self._shares = shares
         super().__init__(functions, n, *[int(x[n]) for x in (shares.share.q_start, shares.share.v_start)])
+
+    @property
+    def turn(self) -> tuple[float, float]:
+        """Cosine and sine of the angle by which the base of a run's first piece stands turned on what carries it."""
+        return self._shares.share.turn
 
     def _made(self, function: Function, present: tuple[str, ...]) -> Any:
         return share_kernel(self._shares, function, present, self.n)

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from catena.algorithms.pieces import functions
+from catena.algorithms.pieces import functions, turning
 from catena.arguments.scalars import whole
 from catena.errors import ShapeError, UnsupportedError
 from catena.functions.piece_kernels import Alike, Apart, Group, Part, State, ports_of
@@ -23,7 +23,19 @@ from catena.functions.store import Compiled
 from catena.kernels.build import shares_of
 from catena.kernels.call.kernel import Computing
 from catena.kernels.call.results import new_result
-from catena.model.pattern import Cut, Pattern, Run, cuts_of, linked, links_of, part_of, pattern_of, runs_of
+from catena.model.pattern import (
+    Cut,
+    Pattern,
+    Run,
+    cuts_of,
+    linked,
+    links_of,
+    mixed,
+    part_of,
+    pattern_of,
+    runs_of,
+    stretches_of,
+)
 from catena.model.tree import Tree
 
 if TYPE_CHECKING:
@@ -45,7 +57,7 @@ results do not depend on it."""
 LONGEST_PIECE = 512
 """Links of a piece, unless the number of pieces is given: what the lanes compute then stays in a core's cache."""
 
-TRUSTED = 1e-12
+TRUSTED = 3e-13
 """Rounding between pieces, relative to how they accelerate, up to which their answer is taken."""
 
 NEAR = 64
@@ -96,6 +108,10 @@ class Layout(NamedTuple):
     near: list[Part]
     """The links of pieces that take up what rounding has left between them and what they hang on."""
     parents: Array
+    turns: Array
+    """Cosine and sine of the angle by which the base of each piece stands turned on what carries it."""
+    turning: Array
+    """What brings accelerations of what carries a piece to its base."""
     whole: Part
     """A tree in which a piece is a link."""
 
@@ -113,21 +129,17 @@ class Pieces:
     """
 
     def __init__(self, tree: Tree, store: Callable[[Tree], Compiled]) -> None:
-        self.tree, self._store, self._runs = tree, store, runs_of(tree)
-        if not 0 < len(self._runs) <= MOST_RUNS:
-            found = f"found {len(self._runs)}"
-            raise UnsupportedError(f"expected at most {MOST_RUNS} runs of links without branches to cut, {found}")
-        longest = max(run.length for run in self._runs)
-        self.patterns = {run: pattern_of(tree, run) for run in self._runs if run.length >= min(SHORT, longest)}
+        self.tree, self._store = tree, store
+        self._runs, self.patterns = _runs(tree)
         self._like: Tree | None = None
+        self._chains: dict[Run, Tree] = {}
         ports = tuple(range(6))
         if len(self._runs) == 1:
-            (start, period, alike), first = self.patterns[self._runs[0]], tree
-            if alike:
-                first = links_of(tree, 0, start + 2 * period)
+            start, period, alike, _ = pattern = self.patterns[self._runs[0]]
             if alike and not start:
-                self._like = first = part_of(tree, self.patterns[self._runs[0]], period)
-            ports = ports_of(first)
+                self._like = part_of(tree, pattern, period)
+            first = Run(0, start + 2 * period) if alike else self._runs[0]
+            ports = ports_of(self._like or self._chain(first, pattern.mixed))
         self._ports, self._functions = list(ports), functions(ports)
         self._layouts: dict[int | None, Layout] = {}
 
@@ -173,15 +185,18 @@ class Pieces:
         groups = [Group(self.tree, cut, part, state, x) for cut, part in zip(layout.cuts, layout.parts, strict=True)]
         turns: Sequence[Array | None] = [None] * len(groups)
         if state.v is not None:
-            turns = layout.split(layout.whole.kernel("turned")(*_together([group.turn() for group in groups])))
-        alpha = base[None, self._ports]
+            found = _together([group.turn() for group in groups])
+            turns = layout.split(layout.whole.kernel("turned")(*found, layout.turns))
+        start = base[self._ports]
+        alpha = layout.turning[:1] @ start
         t = np.zeros_like(alpha)
         if len(layout.parents) > 1:
             gathered = _together([group.gather(w) for group, w in zip(groups, turns, strict=True)])
-            alpha, t = layout.whole.kernel("couple")(*gathered, alpha[0])
+            alpha, t = layout.whole.kernel("couple")(*gathered, layout.turns, start)
         known = zip(groups, layout.split(alpha), layout.split(t), turns, strict=True)
         tips = np.concatenate([group.finish(a, pull, w) for group, a, pull, w in known])
-        slips = np.where(layout.parents[:, None] < 0, 0.0, tips[layout.parents] - alpha)
+        before = np.einsum("nij,nj->ni", layout.turning, tips[layout.parents])
+        slips = np.where(layout.parents[:, None] < 0, 0.0, before - alpha)
         for group, slip, near in zip(groups, layout.split(slips), layout.near, strict=True):
             group.follow(slip, near)
         return x, float(np.abs(slips).max() / max(np.abs(tips).max(), 1e-300))
@@ -202,6 +217,7 @@ class Pieces:
         parts: list[Part] = []
         near: list[Part] = []
         parents: list[int] = []
+        turns: list[tuple[float, float]] = []
         last = {-1: -1}  # the last piece of the run that ends with a link
         for run in self._runs:
             own = self._cuts(run, pieces)
@@ -211,36 +227,71 @@ class Pieces:
             count = sum(cut.pieces for cut in own)
             parents += [last[int(self.tree.parent[run.start])], *range(len(parents), len(parents) + count - 1)]
             last[run.stop - 1] = len(parents) - 1
+            for cut, part in zip(own, of_run, strict=True):
+                first = cut.pieces if cut.alike else int(cut.start == cut.among.start)
+                turns += [part.turn] * first + [(1.0, 0.0)] * (cut.pieces - first)
             cuts += own
             parts += of_run
         whole = linked(self.tree, np.array(parents))
-        return Layout(cuts, parts, near, whole.parent, Alike(self._functions, lambda _: self._store(whole), whole.n))
+        one_link = Alike(self._functions, lambda _: self._store(whole), whole.n)
+        into = np.array([turning(self._ports, turn) for turn in turns], float)
+        return Layout(cuts, parts, near, whole.parent, np.array(turns), into, one_link)
 
     def _cuts(self, run: Run, pieces: int | None) -> list[Cut]:
         """Where a run is cut: into so many equal pieces, with what comes before them and what is left."""
         if run not in self.patterns:
             return [Cut(*run, 1, False, run)]
-        start, period, alike = pattern = self.patterns[run]
+        start, period, alike, _ = pattern = self.patterns[run]
         first = start + period if alike and self._like is None else start
         number = _number(run, (run.stop - first) // period, pieces)
         return [Cut(*run, 1, self._like is not None, run)] if number == 1 else cuts_of(run, pattern, number, first)
 
     def _parts(self, run: Run, cuts: Sequence[Cut]) -> list[Part]:
         """The kernels for the pieces of a run: one code for all that differ in numbers alone."""
-        chains = {cut.among: links_of(self.tree, *cut.among) for cut in cuts if not cut.alike}
+        any_screw = run in self.patterns and self.patterns[run].mixed
         parts: list[Part] = []
         for cut in cuts:
             if cut.alike:
                 parts.append(Alike(self._functions, partial(self._stored, self.patterns[run]), cut.length))
             else:
                 links = range(cut.start - cut.among.start, cut.stop - cut.among.start)
-                shares = shares_of(chains[cut.among], self._functions["finish"], links, cut.pieces, np.dtype(float))
+                chain = self._chain(cut.among, any_screw)
+                shares = shares_of(chain, self._functions["finish"], links, cut.pieces, np.dtype(float))
                 parts.append(Apart(self._functions, shares, cut.length))
         return parts
+
+    def _chain(self, run: Run, any_screw: bool) -> Tree:
+        """The links of a run, made once: what is known of them is much."""
+        found = self._chains.get(run)
+        if found is None:
+            found = links_of(self.tree, *run)
+            found = self._chains[run] = mixed(found) if any_screw else found
+        return found
 
     def _stored(self, pattern: Pattern, length: int) -> Compiled:
         """The store of what is compiled for so many links like those of a pattern."""
         return self._store(part_of(self.tree, pattern, length))
+
+
+def _runs(tree: Tree) -> tuple[list[Run], dict[Run, Pattern]]:
+    """The runs of a tree, and the patterns of those that are long; if one has none, runs are taken apart by joints."""
+    runs = runs_of(tree)
+    if not 0 < len(runs) <= MOST_RUNS:
+        found = f"found {len(runs)}"
+        raise UnsupportedError(f"expected at most {MOST_RUNS} runs of links without branches to cut, {found}")
+    try:
+        return runs, _patterns(tree, runs)
+    except UnsupportedError:
+        stretches = [stretch for run in runs for stretch in stretches_of(tree, run)]
+        if not len(runs) < len(stretches) <= MOST_RUNS:
+            raise
+        return stretches, _patterns(tree, stretches)
+
+
+def _patterns(tree: Tree, runs: Sequence[Run]) -> dict[Run, Pattern]:
+    """The patterns of runs that are long, or of the longest."""
+    longest = max(run.length for run in runs)
+    return {run: pattern_of(tree, run) for run in runs if run.length >= min(SHORT, longest)}
 
 
 def _number(run: Run, most: int, pieces: int | None) -> int:

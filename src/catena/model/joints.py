@@ -10,11 +10,12 @@ and its motion: joints that turn about z or slide along z absorb it.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import ClassVar
 
 from catena.model.spaces import Plane, Pose, Rotation, Space, rotation_of_quaternion
-from catena.scalars import Scalar, is_zero, sincos, sincos_of_sum
+from catena.scalars import Scalar, is_zero, sincos, sincos_of_sum, where
 from catena.spatial import Axes, Dofs, Motion, ShiftAlong, Transform, Turn, TurnAbout, Vec3
 
 
@@ -245,6 +246,33 @@ class Fixed(JointType):
     name, code, nq, nv, angles = "fixed", 9, 0, 0, ()
 
 
+class AnyScrew(JointType):
+    """A turn about z and a slide along z that its `pitch` tells apart: revolute 0, helical, prismatic infinite.
+
+    No joint of a user's: where long chains mix such joints, kernels see this one, so that lanes do the same.
+    """
+
+    name, code, nq, nv, angles, screw = "any screw", 10, 1, 1, (True,), True
+
+    @classmethod
+    def _rates(cls, pitch: Scalar) -> tuple[Scalar, Scalar]:
+        """How far it turns, and how far it slides, by one unit of q."""
+        turns = pitch < math.inf
+        return where(turns, 1.0, 0.0), where(turns, pitch, 1.0)
+
+    @classmethod
+    def motion(cls, q: Dofs, pitch: Scalar, end: Screw) -> Transform:
+        """Turn about z and slide along z together."""
+        turn, slide = cls._rates(pitch)
+        return Transform.of(end.turned(turn * q[0]), ShiftAlong("z", slide * q[0] + end.slide))
+
+    @classmethod
+    def axes(cls, q: Dofs, pitch: Scalar) -> Axes:
+        """ωz and vz as its rates say."""
+        turn, slide = cls._rates(pitch)
+        return Axes([Motion(Vec3(0, 0, turn), Vec3(0, 0, slide))])
+
+
 JOINT_TYPES: tuple[type[JointType], ...] = (
     Revolute,
     Continuous,
@@ -258,5 +286,11 @@ JOINT_TYPES: tuple[type[JointType], ...] = (
     Fixed,
 )
 """Every joint type, in the order of the codes in `Tree.joint_type`."""
+
+SCREWS = (Revolute.code, Continuous.code, Prismatic.code, Helical.code)
+"""The codes of joints that :class:`AnyScrew` can stand for."""
+
+IN_KERNELS: tuple[type[JointType], ...] = (*JOINT_TYPES, AnyScrew)
+"""Every type of joint that kernels know, by code."""
 
 BY_NAME: dict[str, type[JointType]] = {joint.name: joint for joint in JOINT_TYPES}

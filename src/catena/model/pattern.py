@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from catena.errors import SingularError, UnsupportedError
-from catena.model.joints import Continuous, Revolute
+from catena.model.joints import SCREWS, AnyScrew, Continuous, Helical, Prismatic, Revolute
 from catena.model.singular import check_invertible
 from catena.model.tree import Tree
 
@@ -43,12 +44,14 @@ class Run(NamedTuple):
 class Pattern(NamedTuple):
     """From link `start` on, a run repeats itself every `period` links.
 
-    If they are `alike`, in all numbers, the placement of link `start` aside; otherwise in the types of joints.
+    If they are `alike`, in all numbers, the placement of link `start` aside; otherwise in the types of joints. If it is
+    `mixed`, even these repeat themselves only with one type for all that turn about z or slide along z.
     """
 
     start: int
     period: int
     alike: bool
+    mixed: bool = False
 
 
 class Cut(NamedTuple):
@@ -74,8 +77,18 @@ def runs_of(tree: Tree) -> list[Run]:
     children = np.bincount(tree.parent + 1, minlength=tree.n + 1)
     number = np.arange(tree.n)
     on = (tree.parent == number - 1) & (number > 0) & (children[:-1] == 1)
-    starts = np.flatnonzero(~on).tolist()
-    return [Run(*ends) for ends in zip(starts, [*starts[1:], tree.n], strict=True)]
+    return _parted(np.flatnonzero(~on), tree.n)
+
+
+def stretches_of(tree: Tree, run: Run) -> list[Run]:
+    """A run taken apart into stretches of links on joints that turn about z or slide along z, and on all others."""
+    one = np.isin(tree.joint_type[run.start : run.stop], SCREWS)
+    return _parted(run.start + np.concatenate([[0], np.flatnonzero(one[1:] != one[:-1]) + 1]), run.stop)
+
+
+def _parted(starts: Array, stop: int) -> list[Run]:
+    ends = [*starts.tolist(), stop]
+    return [Run(*pair) for pair in pairwise(ends)]
 
 
 def pattern_of(tree: Tree, run: Run) -> Pattern:
@@ -88,9 +101,9 @@ def pattern_of(tree: Tree, run: Run) -> Pattern:
         f"expected types of joints that repeat a pattern of at most {LONGEST_PATTERN} links, after at most "
         f"{LONGEST_START} others; found none"
     )
-    for alike in (True, False):
+    for alike, any_screw in ((True, False), (False, False), (False, True)):
         for start in range(run.start, min(run.start + LONGEST_START + 1, run.stop)):
-            period = _period(tree, kinds, start, run.stop, alike)
+            period = _period(tree, _merged(kinds) if any_screw else kinds, start, run.stop, alike)
             if period is None:
                 continue
             try:
@@ -98,7 +111,7 @@ def pattern_of(tree: Tree, run: Run) -> Pattern:
             except SingularError as error:
                 fault = str(error)
             else:
-                return Pattern(start, period, alike)
+                return Pattern(start, period, alike, any_screw)
     raise UnsupportedError(f"this chain cannot be cut into equal pieces: {fault}")
 
 
@@ -161,6 +174,18 @@ def _on(part: Tree, before: Array) -> Tree:
     for column in placement.values():
         column[0] = before.T @ column[0]
     return replace(part, **placement)
+
+
+def mixed(part: Tree) -> Tree:
+    """The same with one type for all joints that turn about z or slide along z: for kernels, and for nothing else."""
+    kinds = part.joint_type
+    pitch = np.where(kinds == Prismatic.code, np.inf, np.where(kinds == Helical.code, part.pitch, 0.0))
+    return replace(part, joint_type=_merged(kinds), pitch=pitch)
+
+
+def _merged(kinds: Array) -> Array:
+    """Types of joints, with one for all that turn about z or slide along z."""
+    return np.where(np.isin(kinds, SCREWS), kinds.dtype.type(AnyScrew.code), kinds)
 
 
 def linked(tree: Tree, parent: Array) -> Tree:

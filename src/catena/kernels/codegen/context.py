@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import math
 import mmap
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -22,6 +23,9 @@ from catena.trace.recorder import LinkClass, classify
 NUMBERS = ("links", "nq", "nv", "own")
 WORDS = ("constants", "parents", "classes", "q_start", "v_start", *NUMBERS)
 """The words of the context: addresses, then numbers."""
+
+TOTALS = {"q": "%nq", "v": "%nv", "link": "%links"}
+"""How many entries an array has, by what it has them for."""
 
 Context = Sequence[np.ndarray | int]
 """The table before it has addresses: arrays and integers, in the order of :data:`WORDS`."""
@@ -66,6 +70,27 @@ def load_words(words: Sequence[str]) -> list[str]:
             f"  %{word} = load {'i64' if word in NUMBERS else 'ptr'}, ptr %{word}.at",
         )
     ]
+
+
+def width(kind: Kind, number: int) -> tuple[str, list[str]]:
+    """The number of scalars in a row of an array, and the line that computes it."""
+    lines: list[str] = []
+
+    def new(text: str) -> str:
+        lines.append(f"  %width{number}.{len(lines)} = {text}")
+        return f"%width{number}.{len(lines) - 1}"
+
+    return count(kind, new), lines
+
+
+def count(kind: Kind, new: Callable[[str], str]) -> str:
+    """The number of scalars in a row of an array, by instructions that `new` writes."""
+    if kind.pieces:
+        counts = [count(piece, new) for piece in kind.pieces.values()]
+        return reduce(lambda total, count: new(f"add i64 {total}, {count}"), counts)
+    if kind.per == "robot":
+        return str(kind.width)
+    return new(f"mul i64 {TOTALS[kind.per]}, {kind.width}")
 
 
 def context_of(lowered: Lowered, which: np.ndarray, columns: Sequence[Sequence[str]], dtype: np.dtype[Any]) -> Context:

@@ -1,17 +1,16 @@
 """Rolled kernels: the loops of a :class:`~catena.trace.recorder.Recording` as LLVM IR, for any number of links.
 
-Memory is ``fields[link + 1][slot][lane]``, the base first. What differs between mechanisms is read from ``context``
-(:mod:`catena.kernels.codegen.context`).
+Memory is ``fields[link + 1][slot][lane]``, the base first, after what only the base or the last link has. What differs
+between mechanisms is read from ``context`` (:mod:`catena.kernels.codegen.context`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from functools import reduce
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from catena.functions.function import Kind
-from catena.kernels.codegen.context import NUMBERS, WORDS, Layout, load_words
+from catena.kernels.codegen.context import NUMBERS, TOTALS, WORDS, Layout, count, load_words, width
 from catena.kernels.codegen.elementary import HELPERS_IR, elementary_ir
 from catena.kernels.codegen.emit import Block, Lanes, Writer
 from catena.kernels.codegen.entries import batch_function, single_function
@@ -27,10 +26,7 @@ CARRIED_TWICE = 8
 NARROW, AHEAD = 128, 8
 """The most bytes of a link that processors fetch in time by themselves; how many links ahead others are called for."""
 
-_TOTALS = {"q": "%nq", "v": "%nv", "link": "%links"}
-"""How many entries an array has, by what it has them for."""
-
-_NO_LINK = dict.fromkeys(_TOTALS, "0")
+_NO_LINK = dict.fromkeys(TOTALS, "0")
 
 
 def rolled_ir(
@@ -57,11 +53,11 @@ def rolled_ir(
     arrays = [*inputs.values(), *outputs.values()]
     spread = [k for name, k in inputs.items() if name not in shared] + list(outputs.values())
     blocks = sum(layout.per_link(k) for k in spread), sum(layout.fixed(k) for k in spread)
-    fields = dtype.itemsize * recording.size
+    fields, base = (dtype.itemsize * x for x in (recording.size, recording.size + recording.apart))
     sizes = [
-        lanes * (fields + dtype.itemsize * (blocks[1] + len(arrays) * lanes)) + 64,
+        lanes * (base + dtype.itemsize * (blocks[1] + len(arrays) * lanes)) + 64,
         lanes * (fields + dtype.itemsize * blocks[0]),
-        fields + 64 + (dtype.itemsize * (blocks[1] + len(arrays)) if places else 0),
+        base + 64 + (dtype.itemsize * (blocks[1] + len(arrays)) if places else 0),
         fields + (dtype.itemsize * blocks[0] if places else 0),
     ]
     parts = [
@@ -76,7 +72,7 @@ def rolled_ir(
         texts, needed = elementary_ir(s.functions, target, dtype, s.W)
         parts += texts
         declarations |= needed | s.declarations
-    widths = [_width(k, i) for i, k in enumerate(arrays)]
+    widths = [width(k, i) for i, k in enumerate(arrays)]
     prologue = [*load_words(NUMBERS), *[line for _, lines in widths for line in lines]]
     sizes_in, sizes_out = [[w for w, _ in part] for part in (widths[: len(inputs)], widths[len(inputs) :])]
     if places is None:
@@ -134,6 +130,7 @@ class _Sweeps:
         w.label("entry")
         w.lines += load_words(WORDS)
         w.put("%last = sub i64 %links, 1")
+        w.put(f"%fields = getelementptr inbounds {self.T}, ptr %memory, i64 {self.recording.apart}")
         if self.own:
             self.constants = self._at("%constants", w.new("mul i64 %sample, %own"), self.scalar)
         self._prologue()
@@ -149,7 +146,7 @@ class _Sweeps:
         self._epilogue()
         w.put("ret void")
         first = "i64 %sample, " if self.own else ""
-        head = f"internal void @sweeps{self.W}(ptr noalias %context, {first}{pointers}, ptr noalias %fields)"
+        head = f"internal void @sweeps{self.W}(ptr noalias %context, {first}{pointers}, ptr noalias %memory)"
         return w.function(head, self.align)
 
     def _at(self, base: str, index: str, element: str | None = None) -> str:
@@ -202,8 +199,7 @@ class _Sweeps:
 
     def _epilogue(self) -> None:
         """After all loops, what is made of the values of the base and of the last link."""
-        tip = self._at("%fields", self.w.new(f"mul i64 %links, {self.slots}"))
-        here = {BASE: "%fields", TIP: tip, **self._arrays(_NO_LINK)}
+        here = {BASE: "%fields", **self._arrays(_NO_LINK)}
         self._body("base", self.recording.epilogue, here, (), ())
 
     def _turn_at_base(self, number: int, body: Body) -> None:
@@ -224,9 +220,12 @@ class _Sweeps:
         """What was carried to the last link is stored there, where somebody asks for it."""
         for i, slot in enumerate(carried):
             if slot in self.recording.leaving:
-                tip = self.w.new(f"mul i64 %links, {self.slots}")
-                place = self.w.new(f"add i64 {tip}, {self.recording.slots[slot]}")
-                self._store(self._at("%fields", place), f"%{name}.d{i}")
+                self._store(self._at_tip(slot), f"%{name}.d{i}")
+
+    def _at_tip(self, slot: Slot) -> str:
+        """Where the last link has a scalar."""
+        place, row = str(self.recording.slots[slot]), self.w.new(f"mul i64 %links, {self.slots}")
+        return self._at("%fields" if place.startswith("-") else self._at("%fields", row), place)
 
     def _places(self, name: str, loop: Loop, number: int) -> dict[str, str]:
         """Where this turn finds constants, fields, inputs and outputs."""
@@ -272,7 +271,7 @@ class _Sweeps:
                     here[f"{prefix}:{array}"] = self._at(row, self._start(kind, starts), element)
                 for name, piece in kind.pieces.items():
                     here[f"{prefix}:{array}:{name}"] = self._at(row, self._start(piece, starts), element)
-                    row = self._at(row, _count(piece, self.w.new), element)
+                    row = self._at(row, count(piece, self.w.new), element)
         return here
 
     def _start(self, kind: Kind, starts: Mapping[str, str]) -> str:
@@ -346,7 +345,9 @@ class _Sweeps:
         if array == CONST:
             column = columns.index(index)
             return self._own(here[CONST], column) if self.own else self._everywhere(here[CONST], column)
-        if array in (SELF, PARENT, BASE, TIP):
+        if array == TIP:
+            return self._load(self._at_tip(index))
+        if array in (SELF, PARENT, BASE):
             return self._load(self._at(here[array], str(self.recording.slots[index])))
         place = f"in:{array}"
         if place in self.shared:
@@ -370,29 +371,7 @@ class _Sweeps:
     def _everywhere(self, row: str, index: int) -> str:
         """A number of a row of scalars, the same in all lanes."""
         value = self.w.new(f"load {self.scalar}, ptr {self._at(row, str(index), self.scalar)}")
-        return value if self.W == 1 else self._splat(value)
-
-    def _splat(self, value: str) -> str:
+        if self.W == 1:
+            return value
         first = self.w.new(f"insertelement {self.T} poison, {self.scalar} {value}, i64 0")
         return self.w.new(f"shufflevector {self.T} {first}, {self.T} poison, <{self.W} x i32> zeroinitializer")
-
-
-def _width(kind: Kind, number: int) -> tuple[str, list[str]]:
-    """The number of scalars in a row of an array, and the line that computes it."""
-    lines: list[str] = []
-
-    def new(text: str) -> str:
-        lines.append(f"  %width{number}.{len(lines)} = {text}")
-        return f"%width{number}.{len(lines) - 1}"
-
-    return _count(kind, new), lines
-
-
-def _count(kind: Kind, new: Callable[[str], str]) -> str:
-    """The number of scalars in a row of an array, by instructions that `new` writes."""
-    if kind.pieces:
-        counts = [_count(piece, new) for piece in kind.pieces.values()]
-        return reduce(lambda total, count: new(f"add i64 {total}, {count}"), counts)
-    if kind.per == "robot":
-        return str(kind.width)
-    return new(f"mul i64 {_TOTALS[kind.per]}, {kind.width}")

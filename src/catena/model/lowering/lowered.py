@@ -18,6 +18,7 @@ from catena.model.joints import Continuous, Revolute
 from catena.model.lowering.frames import chosen
 from catena.model.lowering.placement import ROUNDING, factored
 from catena.model.lowering.regroup import Inertias, regrouped
+from catena.model.lowering.turns import turned
 from catena.model.mimic import Followers
 from catena.model.singular import without_inverse
 from catena.model.tree import Tree
@@ -43,7 +44,8 @@ class Lowered:
     Placement of a link on its parent: ct, st, a, b, d, ca, sa, phi, cp, sp, r (see
     :mod:`catena.model.lowering.placement`) and pitch; inertia: m, hx … hz, Ixx … Izz; the user's frame in the internal
     one: Fxx … Fzz (rotation), Fx, Fy, Fz (origin). `solid` tells which links' own inertia has an inverse, where that
-    was asked for; otherwise all count as solid. Where joints follow others, all rows are those of the whole tree, and
+    was asked for; otherwise all count as solid. `turn` is the cosine and the sine of the angle about z by which the
+    base's frame was turned. Where joints follow others, all rows are those of the whole tree, and
     `followers` says how it moves.
     """
 
@@ -60,6 +62,7 @@ class Lowered:
     gravity: Array
     solid: Array
     followers: Followers | None = None
+    turn: tuple[float, float] = (1.0, 0.0)
 
     @property
     def n(self) -> int:
@@ -129,17 +132,17 @@ class Frames:
         return {**turns, **{f"F{x}": p[:, i] for i, x in enumerate(_AXES)}}
 
 
-def lower(tree: Tree, *, regroup: bool = True, choose: bool = True, cut: bool = False) -> Lowered:
+def lower(tree: Tree, *, regroup: bool = True, choose: bool = True, cut: bool = False, turn: bool = False) -> Lowered:
     """The mechanism for the kernels.
 
     `regroup=False` keeps every link's own inertia, which outputs such as interlink forces need. `cut` tells solid links
-    from those whose own inertia has no inverse.
+    from those whose own inertia has no inverse. With `turn`, frames of a chain and of its base are turned about z
+    (:mod:`catena.model.lowering.turns`), except that of the last link.
     """
     frames = Frames.aligned(tree)
     small = tree.n <= SMALL
     if choose and small:
-        turn, slide = chosen(tree, *frames.placements(tree))
-        frames = _moved(frames, turn, slide)
+        frames = _moved(frames, *chosen(tree, *frames.placements(tree)))
     columns = Columns(tree.n)
     for start in range(0, tree.n, _CHUNK):
         rows = slice(start, min(start + _CHUNK, tree.n))
@@ -156,7 +159,8 @@ def lower(tree: Tree, *, regroup: bool = True, choose: bool = True, cut: bool = 
     if cut and len(thin := without_inverse(tree)):
         solid = ~np.isin(np.arange(tree.n), thin)
     of_joint = tree.armature, tree.damping, tree.friction, tree.stiffness, tree.rest
-    return Lowered(tree.parent, joint_type, tree.q_start, tree.v_start, constants, *of_joint, tree.gravity, solid)
+    lowered = Lowered(tree.parent, joint_type, tree.q_start, tree.v_start, constants, *of_joint, tree.gravity, solid)
+    return turned(lowered, tree) if turn else lowered
 
 
 def distinct(tree: Tree, frames: Frames, rows: slice) -> tuple[Rows, Rows]:

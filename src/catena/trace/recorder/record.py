@@ -106,9 +106,11 @@ def _laid_out(links: RolledLinks, classes: list[LinkClass], epilogue: Body) -> R
     base = {
         (name, i): x for name, values in links.base_values.items() for i, x in enumerate(values) if (name, i) in kept
     }
-    slots = _places(kept, set(base), loads, loops, leaving)
+    apart = sorted((at_base ^ leaving) - {slot for array, slot, _ in loads if array != CARRY})
+    slots = _places(kept.difference(apart), set(base), loads, loops, leaving)
     if links.composed:
         slots = _side_by_side(slots, loads, loops)
+    slots.update({slot: -1 - place for place, slot in enumerate(apart)})
     operations = sum(len(live(body.values)) for loop in loops for body in loop.bodies) // len(classes)
     columns = [constants_of(loops, number) for number in range(len(classes))]
     return Recording(classes, loops, slots, base, columns, epilogue, at_base, leaving, links.chain, operations)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from catena.model.joints import JOINT_TYPES, JointType
+from catena.model.joints import IN_KERNELS, JointType
 from catena.model.lowering.lowered import OF_JOINT, Lowered
 from catena.trace.fuse import fuse
 from catena.trace.graph import LEAF, Operand, live
@@ -87,6 +87,8 @@ class LinkClass:
 class Recording:
     """Loops with everything dead taken out, and memory laid out: `slots` tells each scalar's place in that of a link.
 
+    Scalars that only the base has, or only the last link, are `apart`, at places before the base's: -1, -2, ...
+
     `base` is what the base's memory holds at the start, numbers or functions of inputs of the whole robot, and likewise
     what loops carry at their start. `columns` are the constants that each class reads. After the loops
     comes the `epilogue`, once: what is made of the base's values then, and stored to outputs. `arriving` are the slots
@@ -110,6 +112,11 @@ class Recording:
         """How many numbers each link, and the base, keeps in memory."""
         return 1 + max(self.slots.values(), default=-1)
 
+    @property
+    def apart(self) -> int:
+        """How many numbers lie before the memory of the base."""
+        return -min(0, *self.slots.values(), 0)
+
     def fused(self) -> Recording:
         """The same with multiply-adds, each of them within one turn of a loop."""
         return replace(self, loops=[replace(x, bodies=[body.fused() for body in x.bodies]) for x in self.loops])
@@ -122,7 +129,7 @@ def classify(lowered: Lowered) -> tuple[list[LinkClass], Array]:
     which = np.searchsorted(found, marks)
     classes = []
     for number, mark in enumerate(found.tolist()):
-        joint_type = JOINT_TYPES[mark // 4]
+        joint_type = IN_KERNELS[mark // 4]
         rows = which == number if len(found) > 1 else slice(None)
         columns = {name: column[rows] for name, column in lowered.constants.items()}
         names = [f"{letter}{i}" for letter in OF_JOINT for i in range(joint_type.nv)]
