@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
+
 import numpy as np
 import pytest
 from tests.closed_systems import around, looped, state
@@ -50,3 +53,14 @@ def test_redundant_constraints_have_no_inverse(rng: np.random.Generator) -> None
     q, v, tau = state(once, rng)
     with pytest.raises(catena.SingularError, match="no inverse"):
         system.operators(q, v=v).contact(tau)
+
+
+@pytest.mark.parametrize("copied", [copy.deepcopy, lambda o: pickle.loads(pickle.dumps(o))], ids=["copied", "pickled"])
+def test_operators_in_use_can_be_copied_and_pickled(copied) -> None:
+    """They keep factors of SciPy's, which cannot be."""
+    arm = catena.load("two_link_arm")
+    q = np.array([0.3, 0.4])
+    for asked, x in ((arm, np.ones(12)), (catena.System([arm]), np.ones(12))):
+        o = asked.operators(q)
+        expected = o.phi @ x
+        assert np.array_equal(copied(o).phi @ x, expected)

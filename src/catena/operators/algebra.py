@@ -62,10 +62,15 @@ class Operators:
 
     def __init__(self, robot: Robot, q: Array, tips: Sequence[Frame], v: Array | None = None) -> None:
         self.tree, self.q, self.v, self.tips = a_robot("Operators", robot).tree, q, v, tuple(tips)
+        self._robot = robot
         batch = q.shape[:-1]
         self.geometry = Geometry(robot, q.reshape(math.prod(batch), robot.nq))
         self._links, self._joints = Space("links", 6 * robot.tree.n, batch), Space("joints", robot.nv, batch)
         self._tips, self._base = Space("tips", 6 * len(self.tips), batch), Space("base", 6, batch)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """What is copied and pickled: what made the operators; they are computed again."""
+        return type(self), (self._robot, self.q, self.tips, self.v)
 
     I = Identity()
     """The identity, of whatever space it is used in."""

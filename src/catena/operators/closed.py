@@ -55,6 +55,10 @@ class ClosedOperators(Operators):
         super().__init__(system.forest, q, [frame for _, frames in described for frame in frames], v)
         self._held = Space("held", system.closures.rows, q.shape[:-1])
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """What is copied and pickled: what made the operators; they are computed again."""
+        return type(self), (self._system, self.q, self.v)
+
     @cached_property
     def Q(self) -> Operator:
         """From the multipliers of all constraints to wrenches on their frames: the held directions, on both sides."""
