@@ -38,6 +38,18 @@ def test_a_run_with_torques_and_energy(run: catena.Run, tmp_path: Path) -> None:
     assert (tmp_path / "run.png").read_bytes()[:4] == b"\x89PNG"
 
 
+@pytest.mark.filterwarnings("ignore::catena.DivergenceWarning")
+def test_states_of_a_run_that_diverges_are_drawn_as_far_as_they_are_sensible() -> None:
+    robot = catena.load("two_link_arm")
+    run = robot.rollout([0.5, 0.1], [0.1, 0.0], np.full((40, 2), 1e4), 0.05)
+    assert run.diverged
+    figure = run.plot()
+    drawn = np.array(lines(figure.axes[1]))
+    assert np.nanmax(np.abs(drawn)) < 1e5
+    assert np.isnan(drawn[:, -1]).all()
+    assert "diverged" in figure.axes[0].get_title(loc="left")
+
+
 def test_samples_and_long_chains() -> None:
     chain = catena.rod_chain(60)
     rng = np.random.default_rng(0)

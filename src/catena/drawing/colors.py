@@ -23,11 +23,16 @@ def rgb(written: str) -> Array:
     return np.array([int(written[i : i + 2], 16) / 255 for i in (1, 3, 5)])
 
 
+def between(first: str, last: str, count: int) -> Array:
+    """Colours from one to another, (count, 3)."""
+    share = np.linspace(0.0, 1.0, count)[:, None]
+    return np.asarray((1 - share) * rgb(first) + share * rgb(last))
+
+
 def of_links(tree: Tree) -> Array:
     """A colour for the base, then for each link, (n + 1, 3)."""
     if tree.n > FEW and not tree.meshes:
-        share = np.arange(tree.n)[:, None] / (tree.n - 1)
-        links = (1 - share) * rgb(PALETTE[0]) + share * rgb(PALETTE[1])
+        links = between(PALETTE[0], PALETTE[1], tree.n)
     else:
         links = np.array([rgb(PALETTE[i % len(PALETTE)]) for i in range(tree.n)]).reshape(-1, 3)
     return np.concatenate([[rgb(METAL)], links])

@@ -12,6 +12,7 @@ import numpy.typing as npt
 from catena.arguments.arrays import as_floats
 from catena.arguments.scalars import having
 from catena.errors import ShapeError
+from catena.plots.runs import names_of
 from catena.plots.style import figure, kept
 
 if TYPE_CHECKING:
@@ -73,14 +74,17 @@ def prediction(found: Identified, path: str | os.PathLike[str] | None = None) ->
     """
     having("prediction", "what catena.identify gives", found, "robot", "residuals", "prior_residuals")
     before, after = (np.asarray(x).reshape(-1, x.shape[-1]) for x in (found.prior_residuals, found.residuals))
-    names = [joint.name for joint in found.robot.joints for _ in range(joint.v_slice.stop - joint.v_slice.start)]
+    names = names_of(found.robot, "v")
     count = min(before.shape[1], JOINTS)
     with figure(count, 1, 7.0, 1.0 + 1.1 * count, sharex=True) as (made, axes):
         for k, axis in enumerate(axes[:, 0]):
             axis.plot(before[:, k], color="#c9ced6", label="before")
-            axis.plot(after[:, k], label=f"after, ± {np.std(after[:, k]):.2g}")
-            axis.set_ylabel(f"{names[k]}\n(N m, N)")
-            axis.legend(loc="upper right", ncols=2)
-        axes[0, 0].set_title("measured minus predicted torques", loc="left")
+            axis.plot(after[:, k], label="after")
+            axis.set_ylabel(f"{names[k]}\n(N m, N)", fontsize=7)
+            spread = f"± {np.std(before[:, k]):.2g} before, ± {np.std(after[:, k]):.2g} after"
+            axis.set_title(spread, fontsize=8, fontweight="normal", loc="right")
+        some = f", {count} of {before.shape[1]} joints" if before.shape[1] > count else ""
+        made.suptitle(f"measured minus predicted torques{some}", x=0.01, ha="left", fontsize=10, fontweight="bold")
+        axes[0, 0].legend(loc="center left", bbox_to_anchor=(1.0, 0.5))
         axes[-1, 0].set_xlabel("sample")
     return kept(made, path)

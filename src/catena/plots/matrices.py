@@ -66,7 +66,7 @@ def _draw(axis: Any, title: str, matrix: Array) -> None:
     axis.imshow(shown, cmap="Blues", vmin=-DECADES, vmax=1.0, interpolation="nearest")
     filled = 100.0 * np.count_nonzero(~np.ma.getmaskarray(shown)) / max(shown.size, 1)
     axis.set_title(title)
-    axis.set_xlabel(f"{matrix.shape[0]} × {matrix.shape[1]}, {filled:.0f} % filled")
+    axis.set_xlabel(f"{matrix.shape[0]} × {matrix.shape[1]}, {filled:.{0 if filled >= 1 else 1}f} % filled")
     axis.set_xticks([])
     axis.set_yticks([])
     axis.grid(False)
