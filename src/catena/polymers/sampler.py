@@ -34,6 +34,8 @@ _WAY_BACK = 1e-8
 _ITERATIONS = 60
 _HOPELESS = 1e2
 """Rods as many times too long as this are given up."""
+_PATIENCE, _PROGRESS = 8, 0.1
+"""What has not come so much nearer within so many iterations would not be solved by all of them, and is given up."""
 
 
 @dataclass
@@ -68,35 +70,42 @@ class Rattle:
     def advanced(self, s: State) -> State:
         """The state one step later."""
         half = s.v + 0.5 * self.h * self._weights * s.force
-        x, solved = self._moved(s.x, s.slopes, half)
+        x, solved = self._moved(s.x, s.slopes, half, s.alive)
         half = (x - s.x) / self.h
         slopes = self._rods.slopes(self._polymer.points(x))
         energy, force = self._potential(x)
         v = self._along(slopes, half + 0.5 * self.h * self._weights * force)
-        back, found = self._moved(x, slopes, -v + 0.5 * self.h * self._weights * force)
+        back, found = self._moved(x, slopes, -v + 0.5 * self.h * self._weights * force, solved)
         returned = np.abs(back - s.x).max(axis=(-1, -2)) < _WAY_BACK * self._size
-        return State(x, v, energy, force, slopes, s.alive & solved & found & returned)
+        return State(x, v, energy, force, slopes, found & returned)
 
     def total_energy(self, s: State) -> Array:
         """Kinetic and potential energy."""
         kinetic = 0.5 * np.einsum("a,...ai,...ai->...", self._polymer.masses, s.v, s.v)
         return np.asarray(kinetic + s.energy)
 
-    def _moved(self, x: Array, slopes: Array, v: Array) -> tuple[Array, Array]:
-        """Positions after a step at velocity v, brought back to the surface along the slopes at x; did it work?"""
+    def _moved(self, x: Array, slopes: Array, v: Array, alive: Array) -> tuple[Array, Array]:
+        """Positions after a step at velocity v, brought back to the surface along the slopes at x; did it work?
+
+        Chains that are not alive, and those for which it does not work, stay where they are.
+        """
         factors = self._rods.factors(slopes)
-        new, solved, open_ = x + self.h * v, np.zeros(len(x), dtype=bool), np.arange(len(x))
-        for _ in range(_ITERATIONS):
+        new, solved, open_ = x + self.h * v, np.zeros(len(x), dtype=bool), np.flatnonzero(alive)
+        before = np.full(len(x), np.inf)
+        for turn in range(_ITERATIONS):
             off = self._rods.evaluate(self._polymer.points(new[open_])) - self._lengths[open_]
             worst = np.max(np.abs(off) / self._lengths[open_], axis=-1, initial=0.0)
             solved[open_] = worst <= _TOLERANCE
             going = (worst > _TOLERANCE) & (worst < _HOPELESS)
+            if turn % _PATIENCE == 0:
+                going &= worst < _PROGRESS * before[open_]
+                before[open_] = worst
             open_, off = open_[going], off[going]
             if not len(open_):
                 break
             reaction = self._rods.solve(factors.of(open_), off)
             new[open_] -= self._weights * self._on_atoms(slopes[open_], reaction)
-        return new, solved
+        return np.where(solved[:, None, None], new, x), solved
 
     def _along(self, slopes: Array, v: Array) -> Array:
         """The part of velocities that leaves the rods their lengths."""
