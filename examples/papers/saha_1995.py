@@ -1,4 +1,7 @@
-"""Saha (1995): what do the complement, the elimination and the UDUᵀ recursion give, and from which n do they pay?"""
+"""Saha (1995): what do the complement, the elimination and the UDUᵀ recursion give, and from which n do they pay?
+
+Not here: where the paper's own counts come from, which it does not break down; its figures are drawings of links.
+"""
 
 from __future__ import annotations
 

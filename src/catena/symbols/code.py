@@ -164,7 +164,9 @@ def latex(result: Symbolic) -> str:
     import sympy
 
     lines = [f"{sympy.latex(symbol)} &= {sympy.latex(x)} \\\\" for symbol, x in result.definitions.items()]
-    lines += [f"{sympy.latex(sympy.Symbol(name))} &= {sympy.latex(x)} \\\\" for name, x in result.matrices.items()]
+    for name, matrix in result.matrices.items():
+        rows = sympy.latex(matrix).replace(r"\\", "\\\\\n")  # a line of source for each row
+        lines += [f"{sympy.latex(sympy.Symbol(name))} &= {rows} \\\\"]
     return "\n".join([r"\begin{align*}", *lines, r"\end{align*}"])
 
 
