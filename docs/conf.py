@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 
 from docutils import nodes
 from latex2mathml.converter import convert
@@ -77,6 +78,12 @@ def escaped(line: str) -> str:
     return "".join(part if i % 2 else re.sub(r"([*|\\]|_\b)", r"\\\1", part) for i, part in enumerate(parts))
 
 
+def where_written(_app, module: str, name: str) -> str | None:
+    """The module with the source of a name: that of the function inside where one was wrapped, else as Sphinx finds."""
+    inside = getattr(getattr(sys.modules.get(module), name, None), "__wrapped__", None)
+    return getattr(inside, "__module__", None)
+
+
 def inline_formula(self, node: nodes.math) -> None:
     """A formula as MathML, which browsers typeset by themselves, without a script and a network."""
     self.body.append(convert(node.astext()))
@@ -91,3 +98,4 @@ def displayed_formula(self, node: nodes.math_block) -> None:
 def setup(app) -> None:
     app.add_html_math_renderer("mathml", (inline_formula, None), (displayed_formula, None))
     app.connect("autodoc-process-docstring", as_plain_text)
+    app.connect("viewcode-follow-imported", where_written)
