@@ -59,7 +59,9 @@ def error(found, expected) -> mpmath.mpf:
     return max(abs(x - y) for x, y in zip(found, expected, strict=True)) / max(map(abs, expected))
 
 
-@pytest.mark.parametrize("scalar", [complex, Fraction, Decimal, int, bool, str, np.complex128, np.int64, mpmath.mpc, 3])
+@pytest.mark.parametrize(
+    "scalar", [complex, Fraction, Decimal, int, bool, str, np.complex128, np.int64, mpmath.mpc, mpmath.iv.mpf, 3]
+)
 def test_other_arithmetic_is_refused(scalar) -> None:
     robot = catena.random_tree(4, 3)
     q, v = robot.neutral(), np.zeros(robot.nv)

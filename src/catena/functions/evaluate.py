@@ -60,7 +60,8 @@ def _check_scalar(scalar: Any) -> None:
     try:
         half = scalar(0.5)
         whole = not (half + half < 1 or half + half > 1)
-        sincos(half), sqrt(half), arctan2(half, half)
+        third = half / 3 * 2  # of which intervals know two ends only
+        sincos(third), sqrt(third), arctan2(third, third)
     except (ArithmeticError, AttributeError, KeyError, TypeError, ValueError) as error:
         raise UnsupportedError(
             f"evaluate: scalar={name} has not all that dynamics need ({error}); {expected}"
