@@ -23,7 +23,7 @@ DEEPER = 1.7
 """The power that colours are taken to: the page has more light than pictures have."""
 MANY = 500
 """Things of one shape from which on they are one mesh."""
-SHADOWED = 200
+SHADOWED = 100
 """Things up to which they cast shadows, which take as long as all else."""
 SHADES = 12
 """Colours are told apart by so many steps of red, green and blue in what is one mesh."""
