@@ -121,6 +121,8 @@ def shown(value: Any) -> str:
     if 0 < len(text) < 60 and "\n" not in text:
         return text
     is_array = isinstance(value, np.ndarray)
+    if is_array and text and value.size < 10:  # an inertia, say
+        return f"{np.asarray(value).tolist()}"
     return f"an array of dtype {value.dtype} and shape {value.shape}" if is_array else f"a {type(value).__name__}"
 
 

@@ -63,9 +63,18 @@ def test_leading_dimensions_differ_from_array_to_array() -> None:
     robot = ALL["sliding chain"]()
     sets, (q, v, tau) = sets_for(robot).vector, state(robot)
     dt = np.array([[1e-3], [2e-3], [3e-3]])
-    for arrays in ((q, v[None], tau, sets), (q[0], v, tau[0], sets), (q, v[0], tau[:, None], sets[1])):
+    for arrays in (
+        (q[0], v[0], tau[0], sets[0]),
+        (q, v[None], tau, sets),
+        (q[0], v, tau[0], sets),
+        (q, v[0], tau[:, None], sets[1]),
+    ):
         *given, parameters = arrays
-        for ask in (partial(robot.linearize, dt=dt), robot.linearize, robot.forward_dynamics_derivatives):
+        for ask in (
+            partial(robot.linearize, dt=dt),
+            partial(robot.linearize, dt=0.01),
+            robot.forward_dynamics_derivatives,
+        ):
             straight, loops = (ask(*given, parameters=parameters, kernel=kernel) for kernel in ("unrolled", "rolled"))
             for x, y in zip(straight, loops, strict=True):
                 assert x.shape == y.shape

@@ -39,7 +39,7 @@ def with_parameters(function: Function) -> Function:
         leading = _leading(adopting, given)
         most = max(leading.values())
         more = [most - own if name not in function.shared else 0 for name, own in leading.items()]
-        *state, parameters = (x.reshape(*[1] * some, *x.shape) for x, some in zip(given, more, strict=True))
+        *state, parameters = (x.reshape((1,) * some + x.shape) for x, some in zip(given, more, strict=True))
         return function.recipe(_Adopting(ask, parameters, most), *state)
 
     adopting = replace(

@@ -114,7 +114,7 @@ def as_array(value: Any, port: Port, function: str, most_leading: int = MOST_LEA
         except Exception as error:  # whatever the conversion of somebody's object raises
             raise ShapeError(f"{function}: {port.name} must hold real numbers, got {shown(value)}") from error
     if array.dtype.kind not in "fiub":
-        raise ShapeError(f"{function}: {port.name} must hold real numbers, got {shown(value)}")
+        raise ShapeError(f"{function}: {port.name} must hold real numbers, got {_numbers_of(value)}")
     leading = array.ndim - port.rank
     if leading < 0 or array.shape[leading:] != port.shape:
         raise wrong_shape(function, port, array.shape)
@@ -150,7 +150,7 @@ def as_floats(value: Any, what: str) -> np.ndarray:
     except Exception as error:  # whatever the conversion of somebody's object raises
         raise ShapeError(f"{what} must hold real numbers, got {shown(value)}") from error
     if array.dtype.kind not in "fiub":
-        raise ShapeError(f"{what} must hold real numbers, got {shown(value)}")
+        raise ShapeError(f"{what} must hold real numbers, got {_numbers_of(value)}")
     return array.astype(np.float64, copy=False)
 
 
@@ -201,6 +201,11 @@ def _overlaps_itself(array: np.ndarray) -> bool:
             return bool((np.diff(np.sort(places, axis=None)) < array.itemsize).any())
         reach += stride * (size - 1)
     return False
+
+
+def _numbers_of(value: Any) -> str:
+    """What is given in place of real numbers, of arrays their dtype: that is what is wrong with them."""
+    return f"an array of dtype {value.dtype}" if isinstance(value, np.ndarray) and value.ndim else shown(value)
 
 
 def _worst(array: np.ndarray) -> str:

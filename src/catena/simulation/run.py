@@ -98,8 +98,8 @@ class Run:
         """What the ground, pins, a medium and `f_ext` exerted on links in the step after each state but the last.
 
         (..., rows - 1, links, 6): moments (N m) before forces (N), in the frames of links, as inverse dynamics takes
-        them for `f_ext`; None if there was nothing of that kind. Computed when it is first asked for: some 10 µs for
-        each step, also for those that were not kept. In a `System`, so far as steps are not projected.
+        them for `f_ext`; None if there was nothing of that kind. Computed when it is first asked for, step by step,
+        also for those that were not kept. In a `System`, so far as steps are not projected.
         """
         return None if self.on_links is None else self.on_links[..., :6]
 
