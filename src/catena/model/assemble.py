@@ -151,11 +151,12 @@ def _check_bodies(bodies: Bodies, links: Parts[LinkPart]) -> None:
             f"{bodies.mass[i]:g} kg at {bodies.com[i].tolist()} m; give it in kg and m",
             link=link,
         )
-    moments = np.linalg.eigvalsh(about)
-    rounding = checks.RELATIVE * np.abs(about).max(axis=(1, 2)) + checks.ABSOLUTE * bodies.mass
-    bad = moments[:, 0] < -rounding
+    doubtful = np.flatnonzero(~checks.plainly_definite(about)) if len(about) >= checks.MANY else np.arange(len(about))
+    about = about[doubtful]
+    rounding = checks.RELATIVE * np.abs(about).max(axis=(1, 2)) + checks.ABSOLUTE * bodies.mass[doubtful]
+    bad = np.linalg.eigvalsh(about)[:, 0] < -rounding
     if bad.any():
-        i = int(np.argmax(bad))
+        i = int(doubtful[np.argmax(bad)])
         raise checks.indefinite_inertia(links[bodies.link[i]].name, np.linalg.eigvalsh(bodies.inertia[i]))
 
 

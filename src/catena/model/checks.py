@@ -17,6 +17,7 @@ Array = npt.NDArray[Any]
 
 RELATIVE = 1e-9  # what counts as rounding in an inertia, of its largest moment ...
 ABSOLUTE = 1e-15  # ... and of the mass at this square of a length (m²)
+MANY = 100  # inertias, from which on it is worth while to look at them before their eigenvalues are found
 
 
 def link_fault(link: LinkPart, expected: str, found: object, advice: str) -> ModelError:
@@ -83,7 +84,7 @@ def _checked_inertia(links: Parts[LinkPart], mass: Array, inertia: Array, strict
         raise link_fault(links[i], "a symmetric inertia", _rows(inertia[i]), "make ixy = iyx and so on")
     inertia = np.where(inertia == transposed, inertia, (inertia + transposed) / 2)
     negative = np.diagonal(inertia, axis1=1, axis2=2).min(axis=1, initial=np.inf) < -rounding
-    moments = np.linalg.eigvalsh(inertia)
+    moments = _moments(inertia)
     indefinite = moments[:, 0] < -rounding
     fatal = indefinite if strict else negative
     if fatal.any():
@@ -99,6 +100,30 @@ def _checked_inertia(links: Parts[LinkPart], mass: Array, inertia: Array, strict
             f"inertia that no real body has (one principal moment exceeds the sum of the others): {listed(names)}"
         )
     return inertia
+
+
+def _moments(inertia: Array) -> Array:
+    """Principal moments, (n, 3), ascending; of what is plainly a real body's inertia, some that one could have.
+
+    The eigenvalues of 100,000 matrices take longer to find than to tell that they are positive, and that none exceeds
+    the sum of the others: then the inertia and half its trace less itself are positive definite.
+    """
+    if len(inertia) < MANY:
+        return np.asarray(np.linalg.eigvalsh(inertia))
+    half = np.trace(inertia, axis1=1, axis2=2)[:, None, None] / 2
+    doubtful = np.flatnonzero(~(plainly_definite(inertia) & plainly_definite(half * np.eye(3) - inertia)))
+    moments = np.ones((len(inertia), 3))
+    moments[doubtful] = np.linalg.eigvalsh(inertia[doubtful])
+    return moments
+
+
+def plainly_definite(matrices: Array) -> Array:
+    """Whether symmetric matrices, (n, 3, 3), are positive definite beyond rounding: by their leading minors."""
+    (a, b, c), (_, d, e), (_, _, f) = np.moveaxis(matrices, 0, -1)
+    size = np.maximum(np.maximum(a, d), f)
+    with np.errstate(over="ignore", under="ignore", invalid="ignore"):
+        minor, determinant = a * d - b * b, a * (d * f - e * e) - b * (b * f - c * e) + c * (b * e - c * d)
+        return np.asarray((a > RELATIVE * size) & (minor > RELATIVE * size**2) & (determinant > RELATIVE * size**3))
 
 
 def _names(links: Parts[LinkPart], chosen: Array) -> list[str]:

@@ -34,41 +34,37 @@ def merged(
     topology: Topology, fixed: Array, rotation: Array, position: Array, mass: Array, com: Array, inertia: Array
 ) -> Bodies:
     """The bodies that links joined by `fixed` joints make up; arrays are by joint, or by link. O(n)."""
-    heads, carriers = [topology.order[0]], list[int]()
-    owner = [0] * len(mass)  # of each link: its body
+    order, joint_of, parent_of = (np.array(each) for each in (topology.order, topology.joint, topology.parent))
+    is_merged = np.zeros(len(mass), dtype=bool)
+    is_merged[order[1:]] = fixed[joint_of[order[1:]]]
+    heads = order[~is_merged[order]]
+    joints = joint_of[heads[1:]]
+    owner = np.zeros(len(mass), dtype=np.int64)  # of each link: its body
+    owner[heads] = np.arange(len(heads))
     pose: dict[int, Pose] = {}  # of each merged link: in its body's frame
-    moved: dict[int, Pose] = {}  # of each body that hangs on a merged link: in its parent body's frame
-    is_fixed, joint_of, parent_of = fixed.tolist(), topology.joint, topology.parent
-    for link in topology.order[1:]:
-        j, above = joint_of[link], parent_of[link]
-        if is_fixed[j]:
-            place = rotation[j], position[j]
-            pose[link] = compose(pose[above], place) if above in pose else place
-            owner[link] = owner[above]
-            continue
-        if above in pose:
-            moved[len(carriers)] = compose(pose[above], (rotation[j], position[j]))
-        owner[link] = len(heads)
-        heads.append(link)
-        carriers.append(owner[above] - 1)
-    joints = [joint_of[link] for link in heads[1:]]
+    for link in order[is_merged[order]].tolist():
+        j, above = joint_of[link], int(parent_of[link])
+        place = rotation[j], position[j]
+        pose[link] = compose(pose[above], place) if above in pose else place
+        owner[link] = owner[above]
+    carriers = parent_of[heads[1:]]
     turns, shifts = rotation[joints], position[joints]
-    for i, (turn, shift) in moved.items():
-        turns[i], shifts[i] = turn, shift
+    for i in np.flatnonzero(is_merged[carriers]):
+        turns[i], shifts[i] = compose(pose[int(carriers[i])], (turns[i], shifts[i]))
     bodies = (mass[heads], com[heads], inertia[heads])
     joined = [link for link in pose if mass[link] or inertia[link].any()]
     if joined:
-        bodies = _joined(bodies, [owner[k] for k in joined], _moved(joined, pose, mass, com, inertia))
+        bodies = _joined(bodies, owner[joined], _moved(joined, pose, mass, com, inertia))
     return Bodies(
-        link=heads,
-        joint=joints,
-        parent=np.array(carriers, dtype=np.int64),
+        link=heads.tolist(),
+        joint=joints.tolist(),
+        parent=owner[carriers] - 1,
         placement_rotation=turns,
         placement_position=shifts,
         mass=bodies[0],
         com=bodies[1],
         inertia=bodies[2],
-        frames={link: Frame(owner[link] - 1, *place) for link, place in pose.items()},
+        frames={link: Frame(int(owner[link]) - 1, *place) for link, place in pose.items()},
     )
 
 
@@ -94,7 +90,7 @@ def _moved(
 
 
 def _joined(
-    bodies: tuple[Array, Array, Array], owner: list[int], parts: tuple[Array, Array, Array]
+    bodies: tuple[Array, Array, Array], owner: Array, parts: tuple[Array, Array, Array]
 ) -> tuple[Array, Array, Array]:
     """The bodies with the parts added to their owners; bodies that get none keep their numbers to the last bit."""
     mass, com, inertia = (array.copy() for array in bodies)

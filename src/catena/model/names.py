@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import repeat
 from operator import eq
 from typing import overload
 
@@ -36,8 +37,8 @@ class Names(Sequence[str]):
         return self._make(self._range[index])
 
     def __iter__(self) -> Iterator[str]:
-        prefix, suffix = self._prefix, self._suffix
-        return (f"{prefix}{number}{suffix}" for number in self._range)
+        made = map(self._prefix.__add__, map(str, self._range))
+        return map(str.__add__, made, repeat(self._suffix)) if self._suffix else made
 
     def __contains__(self, name: object) -> bool:
         return isinstance(name, str) and self._find(name) is not None
@@ -83,7 +84,7 @@ def freeze_names(names: Iterable[str]) -> Sequence[str]:
     if isinstance(names, Names):
         return names
     plain = tuple(names)
-    if not all(isinstance(name, str) for name in plain):
+    if not all(issubclass(kind, str) for kind in set(map(type, plain))):
         return plain
     found = re.fullmatch(r"(|.*[^0-9])([0-9]{1,18})([^0-9]*)", plain[0], re.DOTALL) if plain else None
     if found is None or "{}" in found[1] + "|" + found[3]:

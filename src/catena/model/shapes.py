@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 Vector = tuple[float, float, float]
@@ -49,11 +50,13 @@ class ShapesOfLinks(ABC):
 class NamedShapes(Mapping[str, tuple[Any, ...]]):
     """The shapes of many links, by name, made when somebody wants to see them."""
 
-    __slots__ = ("_numbers", "_shapes")
-
     def __init__(self, names: Sequence[str], shapes: ShapesOfLinks) -> None:
-        self._shapes = shapes
-        self._numbers = {names[i]: i for i in shapes.drawn()}
+        self._names, self._shapes = names, shapes
+
+    @cached_property
+    def _numbers(self) -> dict[str, int]:
+        """The links that have shapes."""
+        return {self._names[i]: i for i in self._shapes.drawn()}
 
     def __getitem__(self, name: str) -> tuple[Any, ...]:
         return self._shapes[self._numbers[name]]

@@ -178,7 +178,7 @@ def _check_rest(tree: Tree) -> None:
 
 
 def _check_words(tree: Tree, field: str, words: Sequence[Any]) -> None:
-    if type(words) is tuple and not all(isinstance(word, str) for word in words):
+    if type(words) is tuple and not all(issubclass(kind, str) for kind in set(map(type, words))):
         odd = next(word for word in words if not isinstance(word, str))
         raise _fault(tree, field, "strings", f"a {type(odd).__name__}")
 

@@ -5,9 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import islice
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
 
 from catena.errors import ModelError, shown
 from catena.model.parts import JointPart, LinkPart, Parts
+
+Array = npt.NDArray[Any]
 
 
 @dataclass(frozen=True)
@@ -33,20 +39,26 @@ def arrange(links: Parts[LinkPart], joints: Parts[JointPart]) -> Topology:
     _numbered("joint", joints.column("name"))
     if not names:
         raise ModelError("a robot needs at least one link, found none; add the link that is its base")
-    joint_of, parent_of = [-1] * len(links), [-1] * len(links)
+    joint_of, parent_of = np.full((2, len(links)), -1)
     parents, children = _ends(joints, number)
-    for j, (parent, child) in enumerate(zip(parents, children, strict=True)):
-        if joint_of[child] >= 0:
-            joint = joints[j]
-            raise ModelError(
-                f"link {joint.child!r} closes a loop: joints {joints[joint_of[child]].name!r} and {joint.name!r} both "
-                "have it as child; a robot is a tree, every link has one parent: remove one of the joints",
-                link=joint.child,
-                joint=joint.name,
-            )
-        joint_of[child], parent_of[child] = j, parent
-    root = _root(names, joint_of)
-    return Topology(_depth_first(names, root, parents, children), joint_of, parent_of)
+    joint_of[children] = np.arange(len(children))
+    parent_of[children] = parents
+    again = np.flatnonzero(joint_of[children] != np.arange(len(children)))
+    if len(again):
+        raise _loop(joints, children, int(children[again[0]]))
+    root = _root(names, joint_of.tolist())
+    return Topology(_depth_first(names, root, parents, children), joint_of.tolist(), parent_of.tolist())
+
+
+def _loop(joints: Parts[JointPart], children: Array, child: int) -> ModelError:
+    """The error for a link that several joints have as child."""
+    first, joint = (joints[int(j)] for j in np.flatnonzero(children == child)[:2])
+    return ModelError(
+        f"link {joint.child!r} closes a loop: joints {first.name!r} and {joint.name!r} both "
+        "have it as child; a robot is a tree, every link has one parent: remove one of the joints",
+        link=joint.child,
+        joint=joint.name,
+    )
 
 
 def _numbered(what: str, names: Sequence[str]) -> dict[str, int]:
@@ -65,14 +77,14 @@ def _numbered(what: str, names: Sequence[str]) -> dict[str, int]:
     return number
 
 
-def _ends(joints: Parts[JointPart], number: dict[str, int]) -> list[list[int]]:
-    """The numbers of all joints' parents, and of their children."""
+def _ends(joints: Parts[JointPart], number: dict[str, int]) -> Array:
+    """The numbers of all joints' parents, and of their children: (2, joints)."""
     roles = "parent", "child"
     try:
-        return [list(map(number.__getitem__, joints.column(role))) for role in roles]
+        ends = [list(map(number.__getitem__, joints.column(role))) for role in roles]
     except (KeyError, TypeError):
-        ends = [[_known(joint, role, number) for role in roles] for joint in joints]
-        return [list(column) for column in zip(*ends, strict=True)]
+        ends = [[_known(joint, role, number) for joint in joints] for role in roles]
+    return np.array(ends, dtype=np.int64).reshape(2, len(joints))
 
 
 def _known(joint: JointPart, role: str, number: dict[str, int]) -> int:
@@ -106,18 +118,16 @@ def _root(links: Sequence[str], joint_of: Sequence[int]) -> int:
     )
 
 
-def _depth_first(links: Sequence[str], root: int, parents: Sequence[int], children: Sequence[int]) -> list[int]:
-    first, after = [-1] * len(links), [-1] * len(links)  # of each link: its first child, and the next one of its parent
-    for parent, child in zip(reversed(parents), reversed(children), strict=True):
-        first[parent], after[child] = child, first[parent]
-    order, waiting = [], [root]
-    while waiting:
-        link = waiting.pop()
+def _depth_first(links: Sequence[str], root: int, parents: Array, children: Array) -> list[int]:
+    first, after = _first_and_next(len(links), parents, children)
+    order, waiting, link = list[int](), list[int](), root
+    while link >= 0:
         order.append(link)
         if after[link] >= 0:
             waiting.append(after[link])
-        if first[link] >= 0:
-            waiting.append(first[link])
+        link = first[link]
+        if link < 0 and waiting:
+            link = waiting.pop()
     if len(order) < len(links):
         lost = sorted(set(range(len(links))) - set(order))
         names = [links[i] for i in lost]
@@ -127,3 +137,15 @@ def _depth_first(links: Sequence[str], root: int, parents: Sequence[int], childr
             link=names[0],
         )
     return order
+
+
+def _first_and_next(links: int, parents: Array, children: Array) -> list[list[int]]:
+    """Of each link: its first child, and the next child of its parent; -1 if there is none."""
+    first, after = np.full((2, links), -1)
+    by_parent = np.argsort(parents, kind="stable")
+    parent, child = parents[by_parent], children[by_parent]
+    same = parent[1:] == parent[:-1]
+    after[child[:-1][same]] = child[1:][same]
+    leading = np.concatenate([[True], ~same])[: len(parent)]
+    first[parent[leading]] = child[leading]
+    return [first.tolist(), after.tolist()]

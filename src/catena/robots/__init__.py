@@ -36,7 +36,8 @@ def path(name: str) -> Path:
 
     Raises UnknownNameError, which lists near misses.
     """
+    known = names()
     for suffix in (".urdf", ".xml"):
-        if isinstance(name, str) and name in names() and (_HERE / (name + suffix)).is_file():
+        if isinstance(name, str) and name in known and (_HERE / (name + suffix)).is_file():
             return _HERE / (name + suffix)
-    raise UnknownNameError.among("model", name, names())
+    raise UnknownNameError.among("model", name, known)

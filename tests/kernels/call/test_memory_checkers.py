@@ -1,8 +1,8 @@
 """The emitted call and the kernels under tools that see reads and writes outside of what was allocated.
 
 Python's and the C library's checking allocators look at the ends of blocks when these are freed, and spoil what is
-free. Valgrind sees every single access: ``pytest -m long`` runs it, in a minute. It imitates a processor of its own;
-code for that one is compiled outside, as LLVM would take minutes inside.
+free. Valgrind sees every single access: ``pytest -m long`` runs it, for some ten minutes. It imitates a processor of
+its own; code for that one is compiled outside, as LLVM would take minutes inside.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ import pytest
 VALGRIND = shutil.which("valgrind")
 MALLOC_DEBUG = "libc_malloc_debug.so.0"
 ROOT = Path(__file__).parents[3]
+PATIENCE = 5400  # seconds: on a machine with other things to do, valgrind took 1650
 
 CHECKERS = {
     "Python's": {"PYTHONMALLOC": "debug", "MALLOC_PERTURB_": "2"},
@@ -72,7 +73,7 @@ def run(*command: str, cache: Path, **environment: str) -> subprocess.CompletedP
         "OPENBLAS_NUM_THREADS": "1",
         **environment,
     }
-    return subprocess.run(command, capture_output=True, text=True, timeout=1500, check=False, env=environment)
+    return subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE, check=False, env=environment)
 
 
 @pytest.fixture(scope="module")

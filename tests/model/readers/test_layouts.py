@@ -5,10 +5,12 @@ from __future__ import annotations
 import gc
 import pickle
 import re
+import warnings
 from typing import Any
 
 import numpy as np
 import pytest
+from tests.model.readers import fuzz_urdf
 
 import catena
 from catena.errors import LoadError
@@ -31,6 +33,7 @@ TYPES = ("revolute", "prismatic", "continuous", "fixed")
 def short_stretches(monkeypatch: pytest.MonkeyPatch) -> None:
     """So that a short document has many."""
     monkeypatch.setattr(layouts, "STRETCH", 4000)
+    monkeypatch.setattr(layouts, "SHORT", 4000)
 
 
 def document(n: int = 60) -> str:
@@ -46,9 +49,27 @@ def document(n: int = 60) -> str:
 
 
 def for_the_parser(text: str) -> str:
-    """The same with a comment in front of every element, which leaves no stretches alike."""
-    numbers = iter(range(10**6))
-    return re.sub("<(?=link|joint)", lambda _: f"<!-- {next(numbers)} --><", text)
+    """The same with a processing instruction in front of every element: what is not plain is not read in stretches."""
+    return re.sub("<(?=link|joint)", "<?number one?><", text)
+
+
+def in_any_order(text: str) -> str:
+    """The same with attributes in any order, blanks and comments here and there, and text that means nothing."""
+    random = np.random.default_rng(2)
+
+    def shuffled(tag: re.Match[str]) -> str:
+        attributes = re.findall(r'[a-z]+="[^"]*"', tag[2])
+        blanks = random.choice([" ", "\n\t", "  "], len(attributes))
+        return (
+            tag[1] + "".join(a + str(b) for a, b in zip(blanks, random.permutation(attributes), strict=True)) + tag[3]
+        )
+
+    def noted(tag: re.Match[str]) -> str:
+        notes = ["", "", '<!-- a "note" > <link> -->', "<!-- é - -->\n", " text "]
+        return str(random.choice(notes)) + tag[0]
+
+    text = re.sub(r"(<(?!robot)[a-z]+)((?:\s+[a-z]+=\"[^\"]*\")+)(\s*/?>)", shuffled, text)
+    return re.sub("<(?=link|joint|mass|axis|/link)", noted, text)
 
 
 def largest(text: str) -> int:
@@ -70,6 +91,36 @@ def test_many_at_a_time_give_what_one_by_one_gives(base: Any, monkeypatch: pytes
         assert robot.warnings == plain.warnings
         assert dict(robot.tree.meshes) == dict(plain.tree.meshes)
         assert all(shape.color == (1.0, 0.0, 0.0, 1.0) for shape in robot.tree.meshes["l5"])
+
+
+def test_spelling_does_not_matter(monkeypatch: pytest.MonkeyPatch) -> None:
+    """However attributes are ordered and commented, elements are read together if their tags are the same."""
+    text = document()
+    spelled = in_any_order(text)
+    monkeypatch.setattr(layouts, "STRETCH", 10**6)
+    assert largest(spelled) == largest(text) > 10
+    for stretch in (3000, 10**6):
+        monkeypatch.setattr(layouts, "STRETCH", stretch)
+        robot = catena.load(spelled)
+        assert robot == catena.load(text)
+        assert dict(robot.tree.meshes) == dict(catena.load(text).tree.meshes)
+
+
+@pytest.mark.parametrize("number", range(120))
+def test_damaged_files_become_what_the_parser_makes_of_them(number: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In stretches, a file loads if and only if it does so element by element, with the same result."""
+    found = []
+    for short in (600, 2**18):
+        monkeypatch.setattr(layouts, "SHORT", short)
+        monkeypatch.setattr(layouts, "STRETCH", 2 * short)
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", catena.ModelWarning)
+                robot = catena.load(fuzz_urdf.case(3, number))
+            found.append((robot.tree.digest(), sorted(robot.warnings)))
+        except LoadError:
+            found.append(None)
+    assert found[0] == found[1]
 
 
 def test_every_element_comes_once_and_in_its_place() -> None:

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
-from itertools import chain, repeat
+from itertools import chain
 from typing import Any
 from xml.etree.ElementTree import Element
 
@@ -76,7 +76,7 @@ class UrdfParts:
             mass=found.numbers("mass"),
             com=found.numbers("com", 3),
             inertia=inertias(found.numbers("moments", 6), found.numbers("rpy", 3)),
-            meshes=self._shapes.arrange(*found.numbers("shapes", 2).astype(int).T),
+            meshes=self._shapes.arrange(*found.numbers("shapes", 2).T),
         )
 
     @property
@@ -146,22 +146,23 @@ class UrdfParts:
         if mass is not None and inertia is None:
             self._note("links with a <mass> but no <inertia>, taken as point masses", parts, names)
         moments = [numbers(inertia, name, several, default, LARGEST) for name, default in MOMENTS.items()]
-        group = self._shapes.add(Group(element, parts), self._note)
+        group = self._shapes.add(Group(element, parts), names, self._note)
         self._links.add(
             parts,
             name=names,
             mass=numbers(mass, "value", several, None, LARGEST),
             com=vectors(origin, "xyz", several, ORIGIN),
             rpy=vectors(origin, "rpy", several, ORIGIN),
-            moments=chain.from_iterable(zip(*moments, strict=True)),
-            shapes=chain.from_iterable(zip(repeat(group), range(several), strict=False)),
+            moments=np.stack(moments, axis=1),
+            shapes=np.column_stack((np.full(several, group), np.arange(several))),
         )
 
     def _joint(self, element: Element, parts: Sequence[int], names: list[str]) -> None:
-        several, kind = len(parts), JOINT_TYPES.get(words(element, "type")[0])
+        several, given = len(parts), words(element, "type")[0]
+        kind = JOINT_TYPES.get(given)
         if kind is None:
-            known, unknown = ", ".join(JOINT_TYPES), shorten(words(element, "type")[0])
-            raise FieldError(element, f"type {unknown!r} is unknown; expected one of {known}")
+            known = ", ".join(JOINT_TYPES)
+            raise FieldError(element, f"type {shorten(given)!r} is unknown; expected one of {known}")
         found = children(element, *JOINT_CHILDREN)
         origin, dynamics = found.get("origin"), found.get("dynamics")
         limits = self._limits(parts, names, kind, found.get("limit"))
@@ -180,10 +181,10 @@ class UrdfParts:
             mimic=_mimic(kind, found.get("mimic"), several),
         )
 
-    def _limits(self, parts: Sequence[int], names: list[str], kind: str, limit: Element | None) -> list[list[float]]:
+    def _limits(self, parts: Sequence[int], names: list[str], kind: str, limit: Element | None) -> list[Array]:
         """Lower, upper, velocity and effort limits."""
         several = len(parts)
-        endless = [[-INF] * several, [INF] * several]
+        endless = [np.full(several, -INF), np.full(several, INF)]
         if kind not in ("revolute", "prismatic", "continuous"):
             limit = None
         elif kind != "continuous" and limit is None:
@@ -194,12 +195,12 @@ class UrdfParts:
         if "lower" not in limit.attrib and "upper" not in limit.attrib:
             self._note("joints whose <limit> has neither lower nor upper, which leaves them no range", parts, names)
         lower, upper = (numbers(limit, end, several, 0.0) for end in ("lower", "upper"))
-        swapped = [i for i, (low, high) in enumerate(zip(lower, upper, strict=True)) if low > high]
-        for i in swapped:
-            lower[i], upper[i] = -INF, INF
-        if swapped:
+        swapped = lower > upper
+        if swapped.any():
+            which = np.flatnonzero(swapped).tolist()
             what = "joints whose lower limit lies above the upper one, taken as unlimited"
-            self._note(what, [parts[i] for i in swapped], [names[i] for i in swapped])
+            self._note(what, [parts[i] for i in which], [names[i] for i in which])
+            lower, upper = np.where(swapped, -INF, lower), np.where(swapped, INF, upper)
         return [lower, upper, *rates]
 
 
@@ -208,35 +209,35 @@ class _Table:
 
     def __init__(self) -> None:
         self.parts: list[int] = []
-        self._columns: defaultdict[str, list[Any]] = defaultdict(list)
+        self._columns: defaultdict[str, list[Any]] = defaultdict(list)  # of groups
 
-    def add(self, parts: Sequence[int], **columns: Iterable[Any]) -> None:
-        """Adds a group."""
+    def add(self, parts: Sequence[int], **columns: Any) -> None:
+        """Adds a group: arrays of numbers, (n, ...), and anything else as iterables."""
         self.parts += parts
         for field, values in columns.items():
-            self._columns[field] += values
+            self._columns[field].append(values)
 
     def numbers(self, field: str, *shape: int) -> Array:
         """Numbers, (n, *shape), in the order of the document."""
-        found = np.array(self._columns[field], dtype=float).reshape(len(self.parts), *shape)
+        found = np.concatenate(self._columns[field]) if self.parts else np.zeros((0, *shape))
         return found if self._order is None else found[self._order]
 
     def column(self, field: str) -> list[Any]:
         """Anything else, in the order of the document."""
-        found = self._columns[field]
-        return found if self._order is None else list(map(found.__getitem__, self._order))
+        found = list(chain.from_iterable(self._columns[field]))
+        return found if self._order is None else list(map(found.__getitem__, self._order.tolist()))
 
     @cached_property
-    def _order(self) -> list[int] | None:
+    def _order(self) -> Array | None:
         """Which comes first and so on; None if they have come in order."""
-        order: list[int] = np.argsort(self.parts, kind="stable").tolist()
-        return None if order == list(range(len(order))) else order
+        order = np.argsort(self.parts, kind="stable")
+        return None if (order == np.arange(len(order))).all() else order
 
 
 def _of_one_type(group: Group) -> Iterator[Group]:
     """The group or, of joints of several types, those of each type."""
-    types = written(group.element, "type") if group.element.tag == "joint" else None
-    if types is None or len(set(types)) == 1:
+    types = list(written(group.element, "type") or []) if group.element.tag == "joint" else []
+    if len(set(types)) < 2:
         yield group
     else:
         yield from (group.some([i for i, each in enumerate(types) if each == one]) for one in dict.fromkeys(types))
@@ -254,4 +255,4 @@ def _mimic(kind: str, mimic: Element | None, several: int) -> Iterable[Mimic | N
     if mimic is None or kind == "fixed":
         return [None] * several
     multiplier, offset = (numbers(mimic, *given) for given in (("multiplier", several, 1.0), ("offset", several, 0.0)))
-    return map(Mimic, words(mimic, "joint"), multiplier, offset)
+    return map(Mimic, words(mimic, "joint"), multiplier.tolist(), offset.tolist())

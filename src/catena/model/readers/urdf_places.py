@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import lru_cache
+from itertools import starmap
 from math import cos, sin
 from typing import Any
 from xml.etree.ElementTree import Element
@@ -23,12 +24,12 @@ IDENTITY: Matrix = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
 def poses(origin: Element | None, several: int) -> tuple[Iterator[Matrix], Iterator[Vector]]:
     """Rotations and positions, one by one."""
     angles, position = (vectors(origin, name, several, ORIGIN) for name in ("rpy", "xyz"))
-    return map(rotation_from_rpy, angles[::3], angles[1::3], angles[2::3]), triples(position)
+    return starmap(rotation_from_rpy, triples(angles)), triples(position)
 
 
-def triples(flat: list[float]) -> Iterator[Vector]:
-    """Three numbers at a time."""
-    return zip(flat[::3], flat[1::3], flat[2::3], strict=True)
+def triples(rows: Array) -> Iterator[Vector]:
+    """Three numbers at a time, from (n, 3), made when they are wanted."""
+    yield from map(tuple, rows.tolist())
 
 
 @lru_cache(maxsize=1024)

@@ -11,7 +11,7 @@ from xml.etree.ElementTree import Element
 import numpy as np
 import numpy.typing as npt
 
-from catena.model.readers.columns import LARGEST, numbers, unread, vectors, words, written
+from catena.model.readers.columns import LARGEST, numbers, unread, vectors, with_numbers, written
 from catena.model.readers.layouts import Group
 from catena.model.readers.meshes import MeshReference
 from catena.model.readers.urdf_places import ORIGIN, poses, triples
@@ -39,8 +39,8 @@ class UrdfShapes(ShapesOfLinks):
         self._doubtful: set[int] = set()  # groups in which some links have no shapes
         self._group = self._row = np.zeros(0, dtype=int)  # of each link
 
-    def add(self, links: Group, note: Note) -> int:
-        """Reads the shapes of links that have one layout; returns the number of their group.
+    def add(self, links: Group, names: list[str], note: Note) -> int:
+        """Reads the shapes of links that have one layout, and these names; returns the number of their group.
 
         `note` is told what is odd, and which children of the root it is odd in, by number and by name.
         """
@@ -48,11 +48,11 @@ class UrdfShapes(ShapesOfLinks):
         for shape in links.element:
             if shape.tag in ("visual", "collision"):
                 self.define(children(shape, "geometry", "origin").get("material"))
-                found = self._shapes(Group(shape, links.parts), words(links.element, "name"), note)
+                found = self._shapes(Group(shape, links.parts), names, note)
                 kept.extend([] if found == () else [shape])
                 if isinstance(found, list):
                     self._doubtful.add(len(self._groups))
-        self._groups.append(Group(kept, links.parts))
+        self._groups.append(Group(kept, links.parts).alone())
         return len(self._groups) - 1
 
     def define(self, material: Element | None) -> None:
@@ -81,7 +81,7 @@ class UrdfShapes(ShapesOfLinks):
 
     def __getitem__(self, link: int) -> tuple[Shape, ...]:
         one = self._groups[self._group[link]].some([int(self._row[link])])
-        names = written(one.element, "name") or []
+        names = list(written(one.element, "name") or [])
         found = chain.from_iterable(self._shapes(Group(shape, one.parts), names, _ignore) for shape in one.element)
         return tuple(found)
 
@@ -138,13 +138,16 @@ def _ignore(what: str, parts: Iterable[int], names: Iterable[str]) -> None:
     """Notes nothing: it was noted before."""
 
 
-def _scales(parts: Sequence[int], names: list[str], mesh: Element, note: Note) -> list[float]:
+def _scales(parts: Sequence[int], names: list[str], mesh: Element, note: Note) -> Array:
     """The meshes' scales; of four numbers, which some exporters write, the first three."""
-    split = list(map(str.split, written(mesh, "scale") or []))
-    four = [i for i, numbers in enumerate(split) if len(numbers) == 4]
+    given = written(mesh, "scale") or []
+    four = with_numbers(given, 4)
     if not four:
         return vectors(mesh, "scale", len(names), ONES)
-    columns: dict[str, Any] = {"scale": [" ".join(each[:3] if len(each) == 4 else each) for each in split]}
+    scale = list(given)
+    for i in four:
+        scale[i] = " ".join(scale[i].split()[:3])
+    columns: dict[str, Any] = {"scale": scale}
     try:
         scales = vectors(Element("mesh", columns), "scale", len(names), ONES)
     except FieldError as fault:
@@ -154,20 +157,19 @@ def _scales(parts: Sequence[int], names: list[str], mesh: Element, note: Note) -
     return scales
 
 
-def _primitives(several: int, shape: Element, *more: Element) -> tuple[str, list[float]]:
-    """The kind and the extents of shapes; FieldError for what is not one, or has no extent."""
+def _primitives(several: int, shape: Element, *more: Element) -> tuple[str, Array]:
+    """The kind and the extents of shapes, (n, 3); FieldError for what is not one, or has no extent."""
     if more:
         raise FieldError(more[0], "is a second shape in one <geometry>")
     if shape.tag == "box":
         kind, sizes = BOX, vectors(shape, "size", several, ORIGIN)
     elif shape.tag in ROUND:
-        kind, sizes = ROUND[shape.tag], [0.0] * 3 * several
-        widths = [2 * radius for radius in numbers(shape, "radius", several, None, LARGEST)]
-        lengths = widths if kind == ELLIPSOID else numbers(shape, "length", several, None, LARGEST)
-        sizes[::3], sizes[1::3], sizes[2::3] = widths, widths, lengths
+        kind, width = ROUND[shape.tag], 2 * numbers(shape, "radius", several, None, LARGEST)
+        length = width if kind == ELLIPSOID else numbers(shape, "length", several, None, LARGEST)
+        sizes = np.column_stack((width, width, length))
     else:
         raise FieldError(shape, "is not a shape of URDF")
-    if min(sizes) <= 0:
+    if sizes.min() <= 0:
         raise FieldError(shape, "has no extent")
     return kind, sizes
 
