@@ -46,8 +46,8 @@ def inverses(matrices: Array, dtype: npt.DTypeLike) -> Array:
     with np.errstate(all="ignore"):
         good = np.isfinite(matrices).all(axis=(-1, -2)) & (np.linalg.slogdet(matrices)[0] != 0.0)
         found[good] = np.linalg.inv(matrices[good])
-        along = np.diagonal(matrices, axis1=-1, axis2=-2).reshape(*matrices.shape[:-2], -1, 3).sum(axis=-1)
-        left = np.repeat(along, 3, axis=-1) * np.diagonal(found, axis1=-1, axis2=-2)
+        along = np.diagonal(matrices, axis1=-1, axis2=-2).reshape(*matrices.shape[:-2], matrices.shape[-1] // 3, 3)
+        left = np.repeat(along.sum(axis=-1), 3, axis=-1) * np.diagonal(found, axis1=-1, axis2=-2)
         found[~((left > 0) & (left * (0.5 * ROUNDING * np.finfo(dtype).eps) < 1)).all(axis=-1)] = np.nan
     return found
 
