@@ -198,7 +198,7 @@ def test_rounding_is_no_operational_inertia(shape: str, dtype: Any) -> None:
 def test_operational_space_of_no_samples(kernel: str) -> None:
     robot = catena.load("seven_dof_arm")
     q, v = robot.random_configuration(0, (2, 0)), np.zeros((2, 0, 7))
-    assert robot.operational_inertia(q, "tool", kernel=kernel).shape == (2, 0, 6, 6)
+    assert robot.operational_inertia(q, "tool", kernel=kernel)[0].shape == (2, 0, 6, 6)
     assert robot.dynamically_consistent_inverse(q, "tool", kernel=kernel).shape == (2, 0, 7, 6)
     found = robot.operational_dynamics(q, "tool", v, kernel=kernel)
     assert [x.shape for x in found] == [(2, 0, 6, 6), (2, 0, 6), (2, 0, 6)]
