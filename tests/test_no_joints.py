@@ -134,3 +134,9 @@ def test_linearized_closed_and_rolled_out(robot):
     assert system.rollout(none, none, None, 1e-3, steps=2).q.shape == (3, 0)
     with pytest.raises(ModelError, match="no joints"):
         catena.identify(robot, *np.zeros((4, 5, 0)))
+
+
+@pytest.mark.parametrize("kernel", ["unrolled", "rolled", None])
+def test_operational_space_of_no_links(robot, kernel):
+    assert robot.dynamically_consistent_inverse(np.zeros((3, 0)), [], kernel=kernel).shape == (3, 0, 0)
+    assert [x.shape for x in robot.operational_inertia(np.zeros((3, 0)), [], kernel=kernel)] == [(3, 0, 0)] * 2

@@ -54,8 +54,8 @@ def consistent_inverse(links: Any, q: Field, *points: list[Scalar] | None, place
     whitener = Whitener(links, q)
     columns = whitener.wrenches(q, places, points)
     _, hold, sure = inverse(whitener.products(columns, columns))
-    rows = [list(hold @ Dofs(row)) for row in whitener.products(whitener.torques(), columns)]
-    return [[sure * x for x in rows[0]], *rows[1:]]
+    rows = whitener.products(whitener.torques(), columns)
+    return [[sure * x for x in hold @ Dofs(row)] for row in rows]
 
 
 def operational_dynamics(
