@@ -182,7 +182,7 @@ class Call:
 def fault(call: Call) -> str | None:
     """What is wrong with the answer; None if nothing is.
 
-    Memory that is not to be had is nobody's fault, and neither is what a class of NumPy's raises as a controller.
+    Memory that is not to be had is nobody's fault, and neither is what a class of NumPy's raises as a function.
     """
     before = {name: odd_values.content(x) for name, x in call.given.items()}
     with warnings.catch_warnings():
@@ -194,7 +194,7 @@ def fault(call: Call) -> str | None:
         except MemoryError:
             return None
         except Exception as error:
-            if isinstance(call.given.get("control"), type):
+            if any(isinstance(call.given.get(name), type) for name in ("control", "stop")):
                 return None
             return f"raised {type(error).__name__}: {error}"
     if before != {name: odd_values.content(x) for name, x in call.given.items()}:
