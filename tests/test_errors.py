@@ -79,9 +79,17 @@ class _Unprintable:
         (np.array([0.0, 1.0]), "array([0., 1.])"),
         (np.zeros((3, 100)), "an array of dtype float64 and shape (3, 100)"),
         ([0.0] * 100, "a list"),
-        pytest.param(10**5000, "a int", id="a long number"),
+        pytest.param(10**5000, "an int", id="a long number"),
         (_Unprintable(), "a _Unprintable"),
     ],
 )
 def test_messages_show_values_that_are_short(value: Any, text: str) -> None:
     assert errors.shown(value) == text
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [(1, "an int"), (None, "None"), ([], "a list"), (np.zeros(2), "an ndarray"), (catena.rod_chain(1), "a Robot")],
+)
+def test_messages_say_what_a_value_is(value: Any, text: str) -> None:
+    assert errors.kind_of(value) == text

@@ -10,7 +10,7 @@ from typing import Any, Literal, ParamSpec
 import numpy as np
 import numpy.typing as npt
 
-from catena.errors import ModelError, UnknownNameError, shown
+from catena.errors import ModelError, UnknownNameError, kind_of, shown
 from catena.model import cable as cables
 from catena.model import chains, dh, polymers
 from catena.model import random_tree as random_trees
@@ -141,7 +141,7 @@ class Builder:
         ends: tuple[Any, ...] = (parent, child)
         for link in ends:
             if not isinstance(link, str):
-                raise ModelError(f"joint {name!r}: expected names of links, found a {type(link).__name__}", joint=name)
+                raise ModelError(f"joint {name!r}: expected names of links, found {kind_of(link)}", joint=name)
         unknown = sorted(set(details) - _DETAILS)
         if unknown:
             expected = ", ".join(sorted(_DETAILS))

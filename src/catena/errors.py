@@ -123,13 +123,20 @@ def shown(value: Any) -> str:
     is_array = isinstance(value, np.ndarray)
     if is_array and text and value.size < 10:  # an inertia, say
         return f"{np.asarray(value).tolist()}"
-    return f"an array of dtype {value.dtype} and shape {value.shape}" if is_array else f"a {type(value).__name__}"
+    return f"an array of dtype {value.dtype} and shape {value.shape}" if is_array else kind_of(value)
+
+
+def kind_of(value: Any) -> str:
+    """What a value is, as messages name it: "a list", "an int", "None"."""
+    name = type(value).__name__
+    article = "an" if name.startswith(tuple("AEIOaeio")) or name == "ndarray" else "a"
+    return "None" if value is None else f"{article} {name}"
 
 
 def check_place(path: Any) -> None:
     """Refuse what no file can be written to: a folder, a path into a folder that is not there, what is no path."""
     if not isinstance(path, str | os.PathLike):
-        raise CatenaError(f"expected the path of a file to write, got a {type(path).__name__}")
+        raise CatenaError(f"expected the path of a file to write, got {kind_of(path)}")
     place = os.path.abspath(os.fsdecode(path))
     if os.path.isdir(place):
         raise _unwritable(path, "it is a folder; give the name of a file in it")

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from catena.arguments.links import LinkLike, link_name
 from catena.arguments.scalars import a_robot
-from catena.errors import ModelError, ShapeError
+from catena.errors import ModelError, ShapeError, kind_of
 from catena.exchange.asking import Exchanging
 from catena.functions import engine
 from catena.functions.store import Compiled
@@ -71,7 +71,7 @@ class Robot(
 
     def __init__(self, tree: Tree) -> None:
         if not isinstance(tree, Tree):
-            raise ModelError(f"a Robot is made from a Tree, not from a {type(tree).__name__}; see catena.Builder")
+            raise ModelError(f"a Robot is made from a Tree, not from {kind_of(tree)}; see catena.Builder")
         check_sound(tree)
         engine.prepare()
         object.__setattr__(self, "tree", tree)
@@ -151,7 +151,7 @@ class Robot(
         as frames. O(n).
         """
         if not isinstance(positions, Mapping):
-            raise ShapeError(f"locked: positions must map joints to coordinates, got a {type(positions).__name__}")
+            raise ShapeError(f"locked: positions must map joints to coordinates, got {kind_of(positions)}")
         return type(self)(edit.locked(self.tree, {self.joint_index(joint): q for joint, q in positions.items()}))
 
     def attach(

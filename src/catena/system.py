@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from catena.arguments.words import one_of
-from catena.errors import ModelError, UnknownNameError
+from catena.errors import ModelError, UnknownNameError, kind_of
 from catena.functions import engine
 from catena.functions.closures import Closures
 from catena.functions.store import Compiled
@@ -100,13 +100,13 @@ class System(
             for _, robot in (*found[0], *found[1]):
                 refuse_followers(robot.tree, "a system with mimic='independent'")
         if not isinstance(placements, Mapping | None):
-            raise ModelError(f"placements: expected a mapping from names, found a {type(placements).__name__}")
+            raise ModelError(f"placements: expected a mapping from names, found {kind_of(placements)}")
         places = dict(placements or {})
         trees = [_standing(n, whole_tree(r.tree), places, kind == 1) for kind in (0, 1) for n, r in found[kind]]
         if places:
             raise UnknownNameError.among("robot to place", next(iter(places)), [tree.name for tree in trees])
         if not isinstance(constraints, Iterable):
-            raise ModelError(f"constraints: expected a list of them, found a {type(constraints).__name__}")
+            raise ModelError(f"constraints: expected a list of them, found {kind_of(constraints)}")
         tree = forest(trees, gravity, name)
         self._set(tree, (*constraints, *(couplings(tree) if mimic == "coupled" else ())))
 
@@ -245,7 +245,7 @@ def _named(what: str, robots: Robots) -> list[tuple[str, Robot]]:
     if isinstance(robots, Robot):
         raise ModelError(f"{what}: expected a list or a mapping, found a Robot; give [{robots.name}]")
     if not isinstance(robots, Iterable):
-        raise ModelError(f"{what}: expected a list or a mapping of Robots, found a {type(robots).__name__}")
+        raise ModelError(f"{what}: expected a list or a mapping of Robots, found {kind_of(robots)}")
     found = list(robots.items()) if isinstance(robots, Mapping) else [(r.name, r) for r in map(_checked, robots)]
     for name, robot in found:
         _checked(robot)
@@ -262,7 +262,7 @@ def _named(what: str, robots: Robots) -> list[tuple[str, Robot]]:
 
 def _checked(robot: Any) -> Robot:
     if not isinstance(robot, Robot):
-        raise ModelError(f"a system is made of Robots, found a {type(robot).__name__}")
+        raise ModelError(f"a system is made of Robots, found {kind_of(robot)}")
     return robot
 
 

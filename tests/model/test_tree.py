@@ -8,6 +8,7 @@ from dataclasses import fields, replace
 import numpy as np
 import pytest
 
+import catena
 from catena.model.chains import planar_chain, rod_chain
 from catena.model.random_tree import random_tree
 from catena.model.tree import FrozenMapping, Tree
@@ -75,6 +76,15 @@ def test_a_long_chain_is_small_when_pickled() -> None:
     again = pickle.loads(data)
     assert again == tree
     assert again.inertia.strides == tree.inertia.strides
+
+
+@pytest.mark.parametrize("protocol", range(pickle.HIGHEST_PROTOCOL + 1))
+def test_robots_travel_in_every_protocol(protocol: int) -> None:
+    arm = catena.load("seven_dof_arm")
+    for thing in (arm, arm.tree, catena.System([arm])):
+        assert pickle.loads(pickle.dumps(thing, protocol)) == thing
+    M = arm.mass_matrix(arm.neutral())
+    assert np.array_equal(pickle.loads(pickle.dumps(M, protocol)).dense(), M.dense())
 
 
 def test_mapping_is_frozen() -> None:

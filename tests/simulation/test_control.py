@@ -128,7 +128,7 @@ def test_wrong_results_are_refused(arm: catena.Robot) -> None:
     q, v = start(arm)
     with pytest.raises(catena.ShapeError, match="control must give"):
         arm.rollout(q, v, None, DT, steps=1, control=lambda t, q, v: v[..., :3])
-    with pytest.raises(catena.ShapeError, match="control must give real numbers, got a NoneType"):
+    with pytest.raises(catena.ShapeError, match="control must give real numbers, got None"):
         arm.rollout(q, v, None, DT, steps=1, control=lambda t, q, v: None)
     with pytest.raises(catena.UnsupportedError, match=r"wants 5 arguments, there are 4"):
         arm.rollout(q, v, None, DT, steps=1, control=lambda t, q, v, p, more: v)

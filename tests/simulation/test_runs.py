@@ -46,7 +46,7 @@ def test_files_that_cannot_be_written_are_named(run: catena.Run, tmp_path: Path,
 
 
 def test_a_file_that_is_written_has_a_path(run: catena.Run) -> None:
-    with pytest.raises(catena.CatenaError, match="expected the path of a file to write, got a int"):
+    with pytest.raises(catena.CatenaError, match="expected the path of a file to write, got an int"):
         run.save(3)  # type: ignore[arg-type]
 
 
@@ -90,7 +90,7 @@ def test_files_that_are_cut_off_or_changed_are_refused(run: catena.Run, tmp_path
         catena.load_run(path)
     with pytest.raises(catena.LoadError, match="no such file"):
         catena.load_run(tmp_path / "none.npz")
-    with pytest.raises(catena.LoadError, match="the path of a run, got a NoneType"):
+    with pytest.raises(catena.LoadError, match="the path of a run, got None"):
         catena.load_run(None)  # type: ignore[arg-type]
 
 

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from catena.errors import ShapeError, UnsupportedError, shown
+from catena.errors import ShapeError, UnsupportedError, kind_of, shown
 
 Shape = tuple[int, ...]
 
@@ -66,7 +66,7 @@ class Signature(NamedTuple):
             return [check_out(only, self.outputs[0], batch, self.dtype, f"{self.question}: out")]
         if not isinstance(out, tuple) or len(out) != len(self.outputs):
             names = ", ".join(p.name for p in self.outputs)
-            found = f"{len(out)}" if isinstance(out, tuple) else f"a {type(out).__name__}"
+            found = f"{len(out)}" if isinstance(out, tuple) else kind_of(out)
             raise ShapeError(f"{self.question}: out must be a tuple of arrays ({names}), got {found}")
         arrays = [
             None if o is None else check_out(o, p, batch, self.dtype, f"{self.question}: out for {p.name}")

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from catena.errors import ShapeError, UnsupportedError, shown
+from catena.errors import ShapeError, UnsupportedError, kind_of, shown
 from catena.later import reading_files
 from catena.model.tree import Tree
 
@@ -48,12 +48,12 @@ def generator(what: str, rng: Any) -> np.random.Generator:
 def a_robot(what: str, robot: Any) -> Any:
     """The robot, or system, itself; UnsupportedError for anything that has no tree, or a tree and no coordinates."""
     if not isinstance(getattr(robot, "tree", None), Tree) or not hasattr(robot, "nq"):
-        raise UnsupportedError(f"{what}: expected a Robot first, got a {type(robot).__name__}")
+        raise UnsupportedError(f"{what}: expected a Robot first, got {kind_of(robot)}")
     return robot
 
 
 def having(what: str, kind: str, value: Any, *names: str) -> Any:
     """What is given itself, such as a run; UnsupportedError for anything without attributes of these names."""
     if not all(hasattr(value, name) for name in names):
-        raise UnsupportedError(f"{what}: expected {kind} first, got a {type(value).__name__}")
+        raise UnsupportedError(f"{what}: expected {kind} first, got {kind_of(value)}")
     return value

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from catena.algorithms.kinematics import FRAMES
-from catena.errors import UnsupportedError, shown
+from catena.errors import UnsupportedError, kind_of, shown
 
 FRAME_HINTS = {
     "LOCAL": "what Pinocchio calls LOCAL is 'link'",
@@ -45,7 +45,7 @@ def some_of(what: str, value: Any, allowed: Iterable[str]) -> tuple[str, ...]:
     several = (value,) if isinstance(value, str) else value
     if not isinstance(several, list | tuple):
         expected = ", ".join(map(repr, words))
-        raise UnsupportedError(f"expected a list of words for {what}, among {expected}; got a {type(value).__name__}")
+        raise UnsupportedError(f"expected a list of words for {what}, among {expected}; got {kind_of(value)}")
     return tuple(one_of(what, word, words) for word in several)
 
 
@@ -58,7 +58,7 @@ def _hint(value: str, words: list[str], hints: dict[str, str]) -> str:
 def truth(what: str, value: Any) -> bool:
     """A yes or no; UnsupportedError for what is neither, such as an array."""
     if not isinstance(value, bool | np.bool_) and not (isinstance(value, int) and value in (0, 1)):
-        raise UnsupportedError(f"{what} must be True or False, got a {type(value).__name__}")
+        raise UnsupportedError(f"{what} must be True or False, got {kind_of(value)}")
     return bool(value)
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from catena.arguments.arrays import Port, Signature
 from catena.bridges.maps import Map
 from catena.bridges.samples import common
-from catena.errors import UnknownNameError, UnsupportedError
+from catena.errors import UnknownNameError, UnsupportedError, kind_of
 from catena.functions.question import as_returned, question_named
 from catena.functions.store import check_kernel_shape
 from catena.kernels.call.words import Role
@@ -90,7 +90,7 @@ class Asked:
                 raise TypeError(f"{self.question}: {name} is missing")
         for name, value in found.items():
             if isinstance(value, Mapping | str):
-                raise UnsupportedError(f"{self.question}: {name} must be an array here, got a {type(value).__name__}")
+                raise UnsupportedError(f"{self.question}: {name} must be an array here, got {kind_of(value)}")
         return {name: found[name] for name in self.names if found.get(name) is not None}
 
     def map(self, given: tuple[str, ...]) -> Map:

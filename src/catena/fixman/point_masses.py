@@ -15,7 +15,7 @@ import numpy.typing as npt
 from scipy.sparse import csr_matrix, diags, vstack
 
 from catena.arguments.arrays import as_floats
-from catena.errors import ShapeError, SingularError, UnsupportedError, shown
+from catena.errors import ShapeError, SingularError, UnsupportedError, kind_of, shown
 from catena.fixman.families import Coordinate, Family
 from catena.fixman.hard_coordinates import CartesianPotential, HardCoordinates
 from catena.fixman.rounding import rounding
@@ -202,7 +202,7 @@ def partition(
     sides = [[Family(side, everyone)] if callable(side) else list(side) for side in (soft, hard)]
     for family in (*sides[0], *sides[1]):
         if not isinstance(family, Family):
-            raise UnsupportedError(f"soft and hard: expected lists of Family, found a {type(family).__name__}")
+            raise UnsupportedError(f"soft and hard: expected lists of Family, found {kind_of(family)}")
         if family.numbers.size and not 0 <= family.numbers.min() <= family.numbers.max() < len(weights):
             raise ShapeError(f"points: expected numbers from 0 to {len(weights) - 1}, found {family.numbers.tolist()}")
     return Partition(sides[0], sides[1], weights, dimension)

@@ -25,7 +25,7 @@ from catena.arguments.arrays import Port, Signature
 from catena.arguments.chunks import any_chunked
 from catena.arguments.dtypes import checked_dtype
 from catena.arguments.wrenches import frames_of, wrenches
-from catena.errors import ShapeError, UnknownNameError, UnsupportedError
+from catena.errors import ShapeError, UnknownNameError, UnsupportedError, kind_of
 from catena.functions.chunked import in_chunks
 from catena.functions.function import Function
 from catena.functions.store import Compiled
@@ -151,7 +151,7 @@ class Declared:
         def general(*args: Any, **kwargs: Any) -> Any:
             asked, *values = self._bound(*args, **kwargs)
             if not isinstance(asked, Answering):
-                raise TypeError(f"{method.__qualname__} is asked of a Robot, not of a {type(asked).__name__}")
+                raise TypeError(f"{method.__qualname__} is asked of a Robot, not of {kind_of(asked)}")
             return self.answer(asked, values)
 
         self.general: Callable[..., Any] = update_wrapper(general, method)

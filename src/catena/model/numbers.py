@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from catena.errors import ModelError, shown
+from catena.errors import ModelError, kind_of, shown
 
 Array = npt.NDArray[Any]
 
@@ -51,7 +51,7 @@ def listed(what: str, values: Any) -> list[Any]:
             return list(values)
     except TypeError:  # no size, or no order
         pass
-    raise ModelError(f"{what}: expected a list, found a {type(values).__name__}")
+    raise ModelError(f"{what}: expected a list, found {kind_of(values)}")
 
 
 def floats(value: Any) -> Array:

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from catena.errors import ModelError, shown
+from catena.errors import ModelError, kind_of, shown
 from catena.model.actuators import Actuator
 from catena.model.joints import BY_NAME, JOINT_TYPES
 from catena.model.mimic import followers
@@ -105,7 +105,7 @@ def _fault(tree: Tree, field: str, expected: str, found: object) -> ModelError:
 def _check_array(tree: Tree, field: str, dtype: Any, shape: tuple[int | str, ...]) -> None:
     value, wanted = getattr(tree, field), f"an array of {np.dtype(dtype).name} of shape {shape}"
     if not isinstance(value, np.ndarray):
-        raise _fault(tree, field, wanted, f"a {type(value).__name__}")
+        raise _fault(tree, field, wanted, kind_of(value))
     if value.dtype != dtype or value.shape != shape:
         raise _fault(tree, field, wanted, f"{value.dtype.name} of shape {value.shape}")
 
@@ -121,7 +121,7 @@ def _require(tree: Tree, field: str, expected: str, good: Array, values: Array) 
 def _check_integers(tree: Tree) -> None:
     """How links hang together, and which coordinates are whose: what loops and addresses are made of."""
     if not isinstance(tree.parent, np.ndarray) or tree.parent.ndim != 1:
-        raise _fault(tree, "parent", "an array of int64 of shape (n,)", f"a {type(tree.parent).__name__}")
+        raise _fault(tree, "parent", "an array of int64 of shape (n,)", kind_of(tree.parent))
     n = len(tree.parent)
     for field, dtype, shape in (
         ("parent", np.int64, (n,)),
@@ -156,7 +156,7 @@ def _check_rest(tree: Tree) -> None:
     for field in ("link_names", "joint_names"):
         names = getattr(tree, field)
         if not isinstance(names, Sequence):
-            raise _fault(tree, field, f"{tree.n} names", f"a {type(names).__name__}")
+            raise _fault(tree, field, f"{tree.n} names", kind_of(names))
         if len(names) != tree.n:
             raise _fault(tree, field, f"{tree.n} names", len(names))
         _check_words(tree, field, names)
@@ -167,7 +167,7 @@ def _check_rest(tree: Tree) -> None:
         raise _fault(tree, "base_mass", "a finite mass of zero or more", shown(tree.base_mass))
     for field in ("frames", "mimic", "meshes", "actuators"):
         if not isinstance(getattr(tree, field), Mapping):
-            raise _fault(tree, field, "a mapping", f"a {type(getattr(tree, field)).__name__}")
+            raise _fault(tree, field, "a mapping", kind_of(getattr(tree, field)))
     followers(tree)  # names those whose leaders are missing
     for name, frame in tree.frames.items():
         _check_frame(tree, name, frame)
@@ -180,7 +180,7 @@ def _check_rest(tree: Tree) -> None:
 def _check_words(tree: Tree, field: str, words: Sequence[Any]) -> None:
     if type(words) is tuple and not all(issubclass(kind, str) for kind in set(map(type, words))):
         odd = next(word for word in words if not isinstance(word, str))
-        raise _fault(tree, field, "strings", f"a {type(odd).__name__}")
+        raise _fault(tree, field, "strings", kind_of(odd))
 
 
 def _check_frame(tree: Tree, name: str, frame: Any) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import pickle
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any, Generic, NamedTuple, TypeVar
@@ -152,6 +153,10 @@ class Tree:
         if not isinstance(other, Tree):
             return NotImplemented
         return self is other or (self.n == other.n and self.digest() == other.digest())
+
+    def __reduce_ex__(self, protocol: Any) -> str | tuple[Any, ...]:
+        """The first two protocols of pickle know less than a tree needs; there it travels in the third."""
+        return (pickle.loads, (pickle.dumps(self, 2),)) if protocol < 2 else super().__reduce_ex__(protocol)
 
     def __getstate__(self) -> dict[str, Any]:
         """The fields; a broadcast array is stored as the little it holds."""

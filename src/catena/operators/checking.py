@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from catena.arguments.scalars import a_robot, generator, whole
-from catena.errors import ShapeError, UnsupportedError
+from catena.errors import ShapeError, UnsupportedError, kind_of
 from catena.operators.algebra import Operators
 from catena.operators.expression import ANY, Operator
 
@@ -76,7 +76,7 @@ def verify(
     rng, robot = generator("verify", seed), a_robot("verify", robot)
     if not callable(identity):
         raise UnsupportedError(
-            f"verify: expected a function of the operators that gives both sides first, got a {type(identity).__name__}"
+            f"verify: expected a function of the operators that gives both sides first, got {kind_of(identity)}"
         )
     applied, dense, text = [], [], ""
     for _ in range(whole("verify: samples", samples, 1)):
@@ -92,7 +92,7 @@ def verify(
 
 def _sides(sides: Any) -> Sequence[Operator]:
     if not isinstance(sides, Sequence) or not all(hasattr(side, "domain") for side in sides):
-        raise ShapeError(f"an identity has two sides or more, all of them operators; found a {type(sides).__name__}")
+        raise ShapeError(f"an identity has two sides or more, all of them operators; found {kind_of(sides)}")
     spaces = {(side.domain, side.range) for side in sides if side.domain is not ANY}
     if len(sides) < 2 or len(spaces) != 1:
         raise ShapeError(

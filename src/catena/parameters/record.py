@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from catena.errors import ModelError, ShapeError, UnsupportedError
+from catena.errors import ModelError, ShapeError, UnsupportedError, kind_of
 from catena.functions.function import PARAMETERS, kind
 from catena.model.tree import Tree
 from catena.parameters import inertial as bodies
@@ -46,7 +46,7 @@ class Parameters:
     def __post_init__(self) -> None:
         if not isinstance(self.tree, Tree):
             raise UnsupportedError(
-                f"Parameters: expected a Tree first, got a {type(self.tree).__name__}; see robot.parameters()"
+                f"Parameters: expected a Tree first, got {kind_of(self.tree)}; see robot.parameters()"
             )
 
     @classmethod
@@ -271,7 +271,7 @@ def _floats(name: str, value: Any) -> Array:
     except MemoryError:
         raise
     except Exception as error:  # whatever the conversion of somebody's object raises
-        raise ShapeError(f"{name} must hold real numbers in rows of one size, got a {type(value).__name__}") from error
+        raise ShapeError(f"{name} must hold real numbers in rows of one size, got {kind_of(value)}") from error
     return array
 
 

@@ -19,7 +19,7 @@ import numpy.typing as npt
 from catena.arguments.arrays import as_floats
 from catena.arguments.scalars import real, whole
 from catena.arguments.words import truth
-from catena.errors import ShapeError, shown
+from catena.errors import ShapeError, kind_of, shown
 from catena.fixman.hard_coordinates import HardCoordinates
 from catena.polymers.samples import Samples
 
@@ -133,7 +133,7 @@ def _energy_of(energy: Energy, x: Array) -> tuple[Array, Array]:
     """A user's potential energy (...) and its gradient; ShapeError for anything else."""
     found = energy(x)
     if not isinstance(found, tuple | list) or len(found) != 2:
-        raise ShapeError(f"energy: expected the energy and its gradient, found a {type(found).__name__}")
+        raise ShapeError(f"energy: expected the energy and its gradient, found {kind_of(found)}")
     value, gradient = as_floats(found[0], "energy"), as_floats(found[1], "energy's gradient")
     if gradient.shape != x.shape or value.shape not in ((), x.shape[:-2]):
         shapes = f"expected shapes {x.shape[:-2]} and {x.shape}, found {value.shape} and {gradient.shape}"

@@ -16,7 +16,7 @@ from catena.arguments.arrays import Port, as_array
 from catena.arguments.scalars import whole
 from catena.arguments.words import METHOD_HINTS, one_of
 from catena.arguments.wrenches import wrenches
-from catena.errors import ShapeError, UnsupportedError
+from catena.errors import ShapeError, UnsupportedError, kind_of
 from catena.functions.function import Function
 from catena.functions.store import chosen_shape
 from catena.questions.closed_stepping import ClosedStepping, closed_stepping
@@ -210,7 +210,7 @@ class Prepared:
         answer = given(float(t), q, v, self.parameters, *more)
         result = np.asarray(answer)
         if result.dtype.kind not in "biuf":
-            raise ShapeError(f"rollout: {given.what} must give real numbers, got a {type(answer).__name__}")
+            raise ShapeError(f"rollout: {given.what} must give real numbers, got {kind_of(answer)}")
         try:
             found = np.broadcast_to(result, (*q.shape[:-1], *width))
             return found if given is self.cost or self.actuators is None else self.actuators.spread(found)

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from catena.arguments.arrays import Port, as_array, as_floats
 from catena.arguments.scalars import whole
-from catena.errors import ShapeError, UnsupportedError, shown
+from catena.errors import ShapeError, UnsupportedError, kind_of, shown
 
 if TYPE_CHECKING:
     from catena.model.tree import Frame
@@ -47,7 +47,7 @@ def kept_rows(steps: int, every: Any) -> int:
 def pair(out: Any) -> tuple[Any, Any]:
     """The two arrays of `out`."""
     if not isinstance(out, tuple) or len(out) != 2 or any(x is None for x in out):
-        raise ShapeError(f"rollout: out must be a tuple of two arrays, (q, v), got a {type(out).__name__}")
+        raise ShapeError(f"rollout: out must be a tuple of two arrays, (q, v), got {kind_of(out)}")
     return out
 
 

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from catena.errors import ShapeError, UnsupportedError, shown
+from catena.errors import ShapeError, UnsupportedError, kind_of, shown
 
 Array = npt.NDArray[Any]
 Watch = Callable[[Any, Any, Any], Any]
@@ -33,7 +33,7 @@ def watches(events: Any, stop: Any) -> dict[str, Watch]:
     if STOP in given:
         raise UnsupportedError(f"simulate: the name {STOP!r} is that of what ends a run; give it as stop=")
     if stop is not None and not callable(stop):
-        raise UnsupportedError(f"simulate: stop must be a function of (t, q, v), got a {type(stop).__name__}")
+        raise UnsupportedError(f"simulate: stop must be a function of (t, q, v), got {kind_of(stop)}")
     return {**given, **({} if stop is None else {STOP: stop})}
 
 

@@ -15,7 +15,7 @@ from typing import IO, TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from catena.errors import LoadError, ModelError, writing
+from catena.errors import LoadError, ModelError, kind_of, writing
 from catena.model import constraints as held
 from catena.model.actuators import Actuator
 from catena.model.constraints import AnyConstraint
@@ -150,7 +150,7 @@ class RunFile(NamedTuple):
 def read(path: str | os.PathLike[str]) -> RunFile:
     """What is in the file of a run; LoadError for what is not a whole one."""
     if not isinstance(path, str | os.PathLike):
-        raise LoadError(f"expected the path of a run, got a {type(path).__name__}")
+        raise LoadError(f"expected the path of a run, got {kind_of(path)}")
     shown = os.fspath(path)
     try:
         with open_regular(path) as file, np.load(file, allow_pickle=False) as found:

@@ -15,7 +15,7 @@ from catena.algorithms.resistance import JointFriction, Resistance
 from catena.algorithms.resistance import JointLimits as _Springs
 from catena.arguments.arrays import Port, as_array
 from catena.arguments.words import truth
-from catena.errors import UnsupportedError
+from catena.errors import UnsupportedError, kind_of
 from catena.functions.store import UNROLLED
 from catena.model.actuators import Actuators
 from catena.model.mimic import refuse_followers
@@ -127,9 +127,7 @@ def _at_links(robot: Robot, options: Any, name: str, kind: type[Kind]) -> Kind |
     if given is None:
         return None
     if not isinstance(given, kind):
-        raise UnsupportedError(
-            f"rollout: {name} must be a catena.{kind.__name__} or None, got a {type(given).__name__}"
-        )
+        raise UnsupportedError(f"rollout: {name} must be a catena.{kind.__name__} or None, got {kind_of(given)}")
     if options.method not in AT_LINKS:
         raise UnsupportedError(
             f"rollout: {name}= takes a method out of {', '.join(AT_LINKS)}, not {options.method!r}; choose one"
@@ -186,7 +184,7 @@ def chosen_actuators(robot: Robot, given: Any) -> Actuators | None:
         return robot.actuators[given.names]
     if isinstance(given, str) or (isinstance(given, Iterable) and all(isinstance(x, str) for x in given)):
         return robot.actuators[given]
-    raise UnsupportedError(f"rollout: actuators must be True or names of actuators, got a {type(given).__name__}")
+    raise UnsupportedError(f"rollout: actuators must be True or names of actuators, got {kind_of(given)}")
 
 
 def _recalled(memory: Any, forces: Forces) -> dict[str, Array]:
@@ -194,7 +192,7 @@ def _recalled(memory: Any, forces: Forces) -> dict[str, Array]:
     if memory is None:
         return {}
     if not isinstance(memory, Mapping):
-        raise UnsupportedError(f"rollout: memory must be that of a run, run.memory, got a {type(memory).__name__}")
+        raise UnsupportedError(f"rollout: memory must be that of a run, run.memory, got {kind_of(memory)}")
     unknown = [name for name in memory if name not in forces.memory]
     if unknown:
         raise UnsupportedError(

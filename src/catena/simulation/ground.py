@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from catena.algorithms.contact import GroundContact, Height, Sphere
 from catena.arguments.scalars import real
-from catena.errors import UnsupportedError
+from catena.errors import UnsupportedError, kind_of
 from catena.model.shapes import BOX, CAPSULE, ELLIPSOID, Primitive
 from catena.scalars import Scalar
 from catena.simulation.checked import as_points, finite, moving_frame
@@ -78,7 +78,7 @@ class Ground:
         elif isinstance(self.points, Mapping):
             found = [s for name, at in self.points.items() for s in _points(robot, name, at, radius)]
         elif not isinstance(self.points, Iterable):
-            raise UnsupportedError(f"Ground: points: expected names or a mapping, got a {type(self.points).__name__}")
+            raise UnsupportedError(f"Ground: points: expected names or a mapping, got {kind_of(self.points)}")
         else:
             found = [s for name in self.points for s in _points(robot, name, np.zeros(3), radius)]
         if not 0 < len(found) <= MOST:

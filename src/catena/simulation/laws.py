@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from catena.algorithms.rollouts import Law, sparing
 from catena.arguments.arrays import as_floats
-from catena.errors import UnsupportedError
+from catena.errors import UnsupportedError, kind_of
 from catena.model.joints import JOINT_TYPES
 from catena.model.mimic import refuse_followers
 from catena.simulation.tracing import alone, arity, digest, numbers_of, traced
@@ -125,7 +125,7 @@ def traced_law(
     if not callable(function):
         ready = " or one of catena.controllers" if what == "control" else ""
         raise UnsupportedError(
-            f"{what} must be a function of ({', '.join(('t', *arrays))}){ready}, got a {type(function).__name__}"
+            f"{what} must be a function of ({', '.join(('t', *arrays))}){ready}, got {kind_of(function)}"
         )
     width = parameters.shape[-1]
     inputs = {"parameters": f"robot:{width}"} if width else {}

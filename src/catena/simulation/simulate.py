@@ -16,7 +16,7 @@ from catena.arguments.arrays import Port, Signature, as_array, batch_shape
 from catena.arguments.scalars import real
 from catena.arguments.words import one_of, truth
 from catena.arguments.wrenches import Wrenches
-from catena.errors import LoadError, ShapeError, UnsupportedError
+from catena.errors import LoadError, ShapeError, UnsupportedError, kind_of
 from catena.functions.question import Answering
 from catena.model.actuators import Actuators
 from catena.questions.closed_chains import ClosedChains
@@ -134,7 +134,7 @@ def simulate(
         The run. Cost: O(n) for each step.
     """
     if not isinstance(robot, Answering) or not hasattr(robot, "nq"):
-        raise UnsupportedError(f"simulate: expected a Robot or a System first, got a {type(robot).__name__}")
+        raise UnsupportedError(f"simulate: expected a Robot or a System first, got {kind_of(robot)}")
     shown = None if progress is None else truth("simulate: progress", progress)
     steps = _steps(duration, dt)
     integrator = one_of("integrator", integrator, (*INTEGRATORS, *OWN), INTEGRATOR_HINTS)

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from catena.arguments.scalars import whole
-from catena.errors import ShapeError, UnsupportedError
+from catena.errors import ShapeError, UnsupportedError, kind_of
 from catena.functions.function import Function
 from catena.functions.question import Answering
 from catena.simulation.asked import Asked, Options
@@ -79,11 +79,11 @@ class Task:
 
     def __post_init__(self) -> None:
         if not isinstance(self.robot, Answering):
-            raise UnsupportedError(f"Task: expected a Robot first, got a {type(self.robot).__name__}")
+            raise UnsupportedError(f"Task: expected a Robot first, got {kind_of(self.robot)}")
         for name in ("reset", "reward", "terminated", "control", "observe"):
             given = getattr(self, name)
             if not callable(given) and (given is not None or name in ("reset", "reward")):
-                raise UnsupportedError(f"Task: {name} must be a function, got a {type(given).__name__}")
+                raise UnsupportedError(f"Task: {name} must be a function, got {kind_of(given)}")
         for name in ("steps", "horizon", "actions"):
             given = getattr(self, name)
             if given is not None:

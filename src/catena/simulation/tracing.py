@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from catena import scalars
-from catena.errors import UnsupportedError
+from catena.errors import UnsupportedError, kind_of
 from catena.trace.graph import LEAF, Comparison, Expr, Graph, live
 
 Array = npt.NDArray[Any]
@@ -151,7 +151,7 @@ def numbers_of(result: Any, shape: tuple[int, ...], what: str) -> list[Any]:
     found = [x.item() if isinstance(x, np.ndarray | np.generic) else x for x in array.ravel().tolist()]
     for x in found:
         if not isinstance(x, Expr | int | float):
-            raise TypeError(f"{what} gave a {type(x).__name__}, expected numbers")
+            raise TypeError(f"{what} gave {kind_of(x)}, expected numbers")
     return [x if isinstance(x, Expr) else float(x) for x in found]
 
 

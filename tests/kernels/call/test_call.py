@@ -184,7 +184,7 @@ def test_wrong_out(multiply_add, y, error, words):
 
 
 def test_wrong_number_of_outs(multiply_add):
-    with pytest.raises(ShapeError, match=r"out must be a tuple of arrays \(y, total\), got a ndarray"):
+    with pytest.raises(ShapeError, match=r"out must be a tuple of arrays \(y, total\), got an ndarray"):
         multiply_add()(1.0, np.ones(N), np.ones(N), out=np.empty(N))
     with pytest.raises(ShapeError, match=r"out must be a tuple of arrays \(y, total\), got 1"):
         multiply_add()(1.0, np.ones(N), np.ones(N), out=(np.empty(N),))

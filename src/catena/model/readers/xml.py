@@ -16,7 +16,7 @@ from pathlib import Path
 from xml.etree.ElementTree import Element, TreeBuilder
 from xml.parsers import expat
 
-from catena.errors import LoadError
+from catena.errors import LoadError, kind_of
 from catena.model.readers.files import MAX_BYTES, Refused, read_regular, too_large
 
 MAX_ELEMENTS = 4_000_000
@@ -92,7 +92,7 @@ def open_document(source: str | bytes | os.PathLike[str], *, name: str | None = 
     elif isinstance(source, str | os.PathLike):
         document = _from_file(source, name)
     else:
-        raise LoadError(f"expected a path, XML text or bytes, not a {type(source).__name__}")
+        raise LoadError(f"expected a path, XML text or bytes, not {kind_of(source)}")
     if len(document.data) > MAX_BYTES:
         raise document.error(too_large(len(document.data), MAX_BYTES))
     if not document.data or document.data.isspace():
