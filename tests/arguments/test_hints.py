@@ -103,6 +103,7 @@ def test_words_that_cannot_be_compared_count_as_what_they_say() -> None:
         lambda: ARM.link_velocities(Q, Q, frame=RaisingWord("nonsense")),
         lambda: ARM.linearize(Q, Q, Q, 0.1, integrator=RaisingWord("nonsense")),
         lambda: ARM.mass_matrix(Q, method=RaisingWord("nonsense")),
+        lambda: ARM.rollout(Q, Q, None, 0.1, steps=1, integrator=RaisingWord("nonsense")),
     ):
         with pytest.raises(UnsupportedError, match="nonsense"):
             ask()

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
+from tests.odd_values import Raising
 
 import catena
 from catena import poses, robots
@@ -165,6 +166,8 @@ def test_bad_options(arm: catena.Robot) -> None:
         catena.rod_chain(300).inverse_kinematics({0: np.eye(4)})
     with pytest.raises(catena.ShapeError, match="must be a positive number"):
         arm.inverse_kinematics(target, weights={"tool": -1.0})
+    with pytest.raises(catena.ShapeError, match="must be a positive number"):
+        arm.inverse_kinematics(target, weights={"tool": Raising()})
 
 
 def test_weights_decide_between_targets(arm: catena.Robot) -> None:

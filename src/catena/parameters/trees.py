@@ -53,7 +53,7 @@ def _limits(robot: Robot, limits: Any) -> tuple[Array, Array]:
     for joint, pair in pairs:
         try:
             low, high = pair
-        except (TypeError, ValueError):
+        except Exception:  # whatever somebody's object raises
             whose = "" if joint is None else f" of joint {joint!r}"
             raise ShapeError(f"limits{whose} must be a pair (lower, upper), got {shown(pair)}") from None
         lower = _spread(robot, "limits", low if joint is None else {joint: low}, lower, "q_slice")

@@ -19,6 +19,7 @@ from catena.functions.frames import place_of
 from catena.functions.function import Function
 from catena.functions.question import Answering
 from catena.functions.store import UNROLLABLE
+from catena.model.numbers import floats
 
 if TYPE_CHECKING:
     from catena.robot import Robot
@@ -259,8 +260,8 @@ def _weights(robot: Robot, names: tuple[str, ...], targets: list[Target], given:
         if name not in names:
             raise ShapeError(f"{NAME}: weights has {name!r}, which has no target")
         try:
-            pair = np.broadcast_to(np.asarray(value, dtype=float), (2,))
-        except (TypeError, ValueError):
+            pair = np.broadcast_to(floats(value), (2,))
+        except ValueError:
             pair = np.array(np.nan)
         if not (np.isfinite(pair).all() and (pair > 0).all()):
             raise ShapeError(

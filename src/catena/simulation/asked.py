@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 import numpy as np
 import numpy.typing as npt
 
+from catena.algorithms.integrators import INTEGRATORS
 from catena.algorithms.resistance import Resistance
 from catena.algorithms.rollouts import torques
 from catena.arguments.arrays import Port, as_array
@@ -20,7 +21,7 @@ from catena.errors import ShapeError, UnsupportedError, kind_of
 from catena.functions.function import Function
 from catena.functions.store import chosen_shape
 from catena.questions.closed_stepping import ClosedStepping, closed_stepping
-from catena.questions.stepping import METHODS, stepping
+from catena.questions.stepping import INTEGRATOR_HINTS, METHODS, stepping
 from catena.simulation.checked import kept_rows, positive, whole_steps
 from catena.simulation.forces import chosen_actuators, forces
 from catena.simulation.laws import Given, controller, parameter_array, running_cost
@@ -77,7 +78,9 @@ class Prepared:
     """A rollout that is checked and made ready to be computed."""
 
     def __init__(self, robot: Robot, asked: Asked, options: Options) -> None:
-        options = replace(options, method=one_of("forward dynamics method", options.method, METHODS, METHOD_HINTS))
+        integrator = one_of("integrator", options.integrator, INTEGRATORS, INTEGRATOR_HINTS)
+        method = one_of("forward dynamics method", options.method, METHODS, METHOD_HINTS)
+        options = replace(options, integrator=integrator, method=method)
         self.robot, self.asked, self.options = robot, asked, options
         self.dt = positive("dt", asked.dt)
         self.first = asked.first + whole_steps(asked.t0, self.dt)

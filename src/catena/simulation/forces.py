@@ -93,7 +93,7 @@ def forces(robot: Robot, options: Any, control: Any, memory: Any) -> Forces:
     values: dict[str, Any] = {}
     stiff = [*_limits(robot, options, values), *_ground(robot, options, values), *_servo(options, control)]
     stiff += [*_pins(robot, options, values), *_drag(robot, options, values)]
-    one_stage = isinstance(options.integrator, str) and options.integrator in ONE_STAGE
+    one_stage = options.integrator in ONE_STAGE
     if stiff and not one_stage:
         raise UnsupportedError(
             "rollout: joint limits, the ground, servos, pins and drag act in steps of one stage, "
