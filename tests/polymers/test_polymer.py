@@ -148,6 +148,9 @@ def test_senseless_numbers_are_refused(wrong, rng) -> None:
         straight.sample(1, straight.robot.neutral()[None])
     with pytest.raises(catena.ShapeError, match="positions"):
         made.configuration(np.zeros((2, 3)))
+    with pytest.raises(catena.ShapeError, match="positions must have at most 30 dimensions, got 32; reshape it"):
+        made.configuration(np.zeros((*[1] * 30, 3, 3)))
+    assert made.configuration(made.positions(made.robot.neutral()).reshape(*[1] * 28, 3, 3)).ndim == 29
 
 
 @pytest.mark.filterwarnings("error")

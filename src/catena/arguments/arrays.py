@@ -142,7 +142,10 @@ def wrong_shape(function: str, port: Port, shape: Shape) -> ShapeError:
 
 
 def as_floats(value: Any, what: str) -> np.ndarray:
-    """An argument of any shape as an array of doubles; shared, not copied, if it is one. `what` names it in errors."""
+    """An argument of any shape as an array of doubles; shared, not copied, if it is one. `what` names it in errors.
+
+    NumPy's own limits of dimensions differ from function to function.
+    """
     if is_chunked(value):
         raise UnsupportedError(f"{what} is a Dask array, which is not taken here; give what its compute() gives")
     try:
@@ -151,6 +154,8 @@ def as_floats(value: Any, what: str) -> np.ndarray:
         raise ShapeError(f"{what} must hold real numbers, got {shown(value)}") from error
     if array.dtype.kind not in "fiub":
         raise ShapeError(f"{what} must hold real numbers, got {_numbers_of(value)}")
+    if array.ndim > MOST_LEADING + 2:
+        raise ShapeError(f"{what} must have at most {MOST_LEADING + 2} dimensions, got {array.ndim}; reshape it")
     return array.astype(np.float64, copy=False)
 
 

@@ -186,7 +186,7 @@ def _joint_rotations(joints: Parts[JointPart]) -> Array:
 def _coordinates(joints: Parts[JointPart]) -> dict[str, Any]:
     """The fields of Tree that belong to joints' coordinates and speeds."""
     types = list(map(BY_NAME.__getitem__, joints.column("type")))
-    nq, nv = [cls.nq for cls in types], [cls.nv for cls in types]
+    nq, nv = (np.array([getattr(cls, size) for cls in types], dtype=np.int64) for size in ("nq", "nv"))
     q_owner, v_owner = np.repeat(np.arange(len(joints)), nq), np.repeat(np.arange(len(joints)), nv)
     inf = float("inf")
     lower = checks.per_coordinate(joints, "lower", nq, -inf)
@@ -211,8 +211,8 @@ def _coordinates(joints: Parts[JointPart]) -> dict[str, Any]:
     return {
         "joint_type": np.array([cls.code for cls in types], dtype=np.int8),
         "pitch": pitch,
-        "q_start": starts(np.array(nq, dtype=np.int64)),
-        "v_start": starts(np.array(nv, dtype=np.int64)),
+        "q_start": starts(nq),
+        "v_start": starts(nv),
         "lower": lower,
         "upper": upper,
         "rest": rest,

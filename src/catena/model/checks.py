@@ -177,15 +177,16 @@ def joint_axes(joints: Parts[JointPart], second: bool = False) -> Array:
     return axis
 
 
-def per_coordinate(joints: Parts[JointPart], field: str, sizes: Sequence[int], unlimited: float) -> Array:
+def per_coordinate(joints: Parts[JointPart], field: str, sizes: Array, unlimited: float) -> Array:
     """One number per coordinate of all joints from their scalars, sequences or None (`unlimited`); never NaN."""
     given = joints.column(field)
-    if isinstance(given, np.ndarray) or set(map(type, given)) <= {float, type(None)}:  # the usual cases, quickly
-        numbers = np.array([unlimited if value is None else value for value in given] if None in given else given)
-        if not np.isnan(numbers).any():
-            return np.repeat(numbers, sizes)
+    numbers = given if isinstance(given, np.ndarray) else None
+    if numbers is None and set(map(type, given)) <= {float, type(None)}:
+        numbers = np.array([unlimited if value is None else value for value in given], dtype=float)
+    if numbers is not None and not np.isnan(numbers).any():  # the usual cases, quickly
+        return np.repeat(numbers, sizes)
     pieces = []
-    for i, (value, size) in enumerate(zip(given, sizes, strict=True)):
+    for i, (value, size) in enumerate(zip(given, sizes.tolist(), strict=True)):
         piece = _as_floats(unlimited if value is None else value)
         if piece is None or piece.shape not in ((), (size,)) or np.isnan(piece).any():
             raise joint_fault(joints[i], f"{field} to be one number or {size}", shown(value), "give numbers or None")

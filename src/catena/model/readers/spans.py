@@ -59,7 +59,8 @@ class Values:
         """Some of the spans as rows of bytes, (n, width), with zeros behind them."""
         rows = np.ndarray(len(self.text) - width + 1, dtype=f"V{width}", buffer=self.text, strides=(1,))
         found: Array = rows[self.start[which]].view(np.uint8).reshape(len(which), width)
-        found *= (np.arange(width) < (self.end - self.start)[which, None]).view(np.uint8)
+        length = (self.end[which] - self.start[which]).astype(np.uint8)
+        found *= (np.arange(width, dtype=np.uint8) < length[:, None]).view(np.uint8)
         return found
 
 
@@ -99,8 +100,11 @@ class Column(Sequence[str]):
     def numbers(self, count: int) -> tuple[Array, Array]:
         """The numbers in the values, (n, count), and which values could not be read as such."""
         found, odd, first, counts = self._values.numbers
-        wrong = counts[self._which] != count
-        place = np.where(wrong, 0, first[self._which])[:, None] + np.arange(count) * ~wrong[:, None]
+        place, wrong = first[self._which][:, None], (counts[self._which] != count)[:, None]
+        if wrong.any():
+            place = np.where(wrong, 0, place + np.arange(count))
+        elif count > 1:
+            place = place + np.arange(count)
         return found[place], np.flatnonzero(odd[place].any(axis=1))
 
     def with_numbers(self, count: int) -> list[int]:
