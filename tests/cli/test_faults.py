@@ -249,3 +249,16 @@ complete_it catena info se
     done = subprocess.run(["bash", "--norc", "-c", program], capture_output=True, text=True, check=True)
     assert done.stdout.splitlines() == ["1", "2", "default", "seven_dof_arm"], done.stdout + done.stderr
     assert done.stderr.splitlines() == ["catena: cannot go on: [Errno 28] No space left on device"]
+
+
+@pytest.mark.filterwarnings("always::catena.ModelWarning")
+def test_a_mesh_that_is_not_found_is_told_once(tmp_path: Path) -> None:
+    """Also where several files are drawn, and with what to do."""
+    pytest.importorskip("viser")
+    pytest.importorskip("PIL.Image")
+    mesh = '<visual><geometry><mesh filename="package://other/a.stl"/></geometry></visual>'
+    (tmp_path / "a.urdf").write_text(f'<robot name="a"><link name="b">{mesh}</link></robot>')
+    found = run("view", tmp_path / "a.urdf", "--png", tmp_path / "a.png", "--html", tmp_path / "a.html")
+    assert found.exit_code == 0
+    assert found.stderr.count("is drawn without") == 1
+    assert "--packages" in found.stderr

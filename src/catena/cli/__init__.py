@@ -37,11 +37,11 @@ class Commands(click.Group):
     def invoke(self, ctx: click.Context) -> Any:
         """Runs the command; a CatenaError becomes one line and exit code 2, Ctrl-C one line and exit code 1.
 
-        Warnings of Catena are one line too, without the line of code they come from.
+        Warnings of Catena are one line too, without the line of code they come from, and each is told once.
         """
         try:
             with warnings.catch_warnings():
-                warnings.showwarning = partial(_tell, warnings.showwarning)
+                warnings.showwarning = partial(_tell, set(), warnings.showwarning)
                 return super().invoke(ctx)
         except CatenaError as error:
             click.echo(f"catena: {printable(str(error))}", err=True)
@@ -56,10 +56,12 @@ class Commands(click.Group):
             ctx.exit(1)
 
 
-def _tell(otherwise: Any, message: Warning | str, category: type[Warning], *where: Any) -> None:
-    """Shows a warning: one of Catena on one line of stderr, any other as Python does."""
+def _tell(told: set[str], otherwise: Any, message: Warning | str, category: type[Warning], *where: Any) -> None:
+    """Shows a warning: one of Catena that was not told yet on one line of stderr, any other as Python does."""
     if issubclass(category, CatenaWarning):
-        click.echo(f"catena: {printable(str(message))}", err=True)
+        if str(message) not in told:
+            click.echo(f"catena: {printable(str(message))}", err=True)
+        told.add(str(message))
     else:
         otherwise(message, category, *where)
 

@@ -1,4 +1,8 @@
-"""Collada (.dae): the triangles of a scene, in metres, z up, by their colours; textures are left out."""
+"""Collada (.dae): the triangles of a scene, in metres, by their colours; textures are left out.
+
+Axes stay as they are written: `up_axis` is not obeyed, as RViz, MoveIt and Gazebo do not, so many files of robots have
+a wrong one.
+"""
 
 from __future__ import annotations
 
@@ -20,12 +24,6 @@ DEEPEST = 64
 """Nodes inside nodes that are followed."""
 MOST_TRIANGLES = 5_000_000
 
-_TURNS = {  # to z up
-    "X_UP": [[0, -1, 0], [0, 0, 1], [-1, 0, 0]],
-    "Y_UP": [[1, 0, 0], [0, 0, -1], [0, 1, 0]],
-    "Z_UP": [[1, 0, 0], [0, 1, 0], [0, 0, 1]],
-}
-
 
 def read_collada(data: bytes) -> list[Surface]:
     """All geometry of the file's scene, a surface for each colour.
@@ -42,8 +40,7 @@ def read_collada(data: bytes) -> list[Surface]:
         element.tag = element.tag.rpartition("}")[2]  # without the name space
     file = _File(root)
     scene = root.find("scene/instance_visual_scene")
-    place = np.eye(4)
-    place[:3, :3] = _turn(root) * _unit(root)
+    place = np.diag([_unit(root)] * 3 + [1.0])
     if scene is None:
         for geometry in file.geometries.values():
             file.add(geometry, place, {})
@@ -166,8 +163,3 @@ def _step(element: Element) -> Array:
 def _unit(root: Element) -> float:
     unit = root.find("asset/unit")
     return 1.0 if unit is None else float(unit.get("meter", "1"))
-
-
-def _turn(root: Element) -> Array:
-    up = root.find("asset/up_axis")
-    return np.array(_TURNS.get("Y_UP" if up is None or not up.text else up.text.strip(), np.eye(3)), float)

@@ -117,5 +117,22 @@ def test_odd_references(package: Path, uri: str) -> None:
 
 
 def test_text_has_no_directory() -> None:
-    with pytest.raises(LoadError, match="none is allowed"):
+    with pytest.raises(LoadError, match="text without a place"):
         MeshReference("x.stl").resolve()
+
+
+def test_what_is_missing_is_said(package: Path) -> None:
+    """Which folder to allow: the newcomer has the package elsewhere, or without its package.xml."""
+    with pytest.raises(LoadError, match=r"lies in no package 'other'; allow the folder that holds 'other': --packages"):
+        reference(package, "package://other/x.stl").resolve()
+    with pytest.raises(LoadError, match=r"not found in .*arm; allow the folder that holds 'arm'"):
+        reference(package, "package://arm/x.stl").resolve()
+    with pytest.raises(LoadError, match=r"not found in .*urdf; allow the folder it lies in"):
+        reference(package, "x.stl").resolve()
+
+
+def test_a_package_reached_by_a_link(package: Path, tmp_path: Path) -> None:
+    """A folder of models that is linked from elsewhere still lies in its package."""
+    (tmp_path / "models").symlink_to(package / "urdf")
+    linked = MeshReference("package://arm/meshes/link one.stl", directory=str(tmp_path / "models"))
+    assert linked.resolve() == (package / "meshes" / "link one.stl").resolve()

@@ -7,6 +7,7 @@ the caller allows; never through "..", and symbolic links are followed before th
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from urllib.parse import unquote
@@ -47,11 +48,19 @@ class MeshReference:
                 outside = root
             elif found.is_file():
                 return found
-        remedy = "pass package_roots=[...] to catena.load, or --packages FOLDER in the shell"
+        raise self._refused(self._why_not(scheme, path, [allowed for allowed, _ in candidates], outside))
+
+    def _why_not(self, scheme: str, path: PurePosixPath, looked: list[Path], outside: Path | None) -> str:
+        """Why there is no file, and what to do."""
+        name = _parts(path)[0] if scheme == "package" else ""
+        folder = f"the folder that holds {name!r}" if name else "the folder it lies in"
+        remedy = f"allow {folder}: --packages FOLDER in the shell, package_roots=[FOLDER] in catena.load"
         if outside is not None:
-            raise self._refused(f"it leads out of {outside}; to allow more, {remedy}")
-        where = ", ".join(str(allowed) for allowed, _ in candidates) or "no folder: none is allowed"
-        raise self._refused(f"not found; looked in {where}; {remedy}")
+            return f"it leads out of {outside}; {remedy}"
+        if looked:
+            return f"not found in {', '.join(map(str, looked))}; {remedy}"
+        known = "the model is text without a place" if self.directory is None else f"the model lies in no package {name!r}"
+        return f"not found: {known}; {remedy}"
 
     def _split(self) -> tuple[str, PurePosixPath]:
         scheme, separator, rest = self.uri.partition("://")
@@ -69,17 +78,16 @@ class MeshReference:
 
     def _in_package(self, path: PurePosixPath) -> list[tuple[Path, Path]]:
         """Package directories and the mesh in them: under the allowed roots, then around the model itself."""
-        parts = [part for part in path.parts if part != "/"]
+        parts = _parts(path)
         if not parts:
             raise self._refused("it names no package")
         package, inside = parts[0], parts[1:]
         roots = [Path(root) for root in self.roots]
         places = [root / package for root in roots] + [root for root in roots if root.name == package]
         if self.directory is not None:
-            here = Path(self.directory).absolute()
-            places += [
-                place for place in (here, *here.parents) if place.name == package and (place / "package.xml").is_file()
-            ]
+            here, real = Path(self.directory).absolute(), Path(os.path.realpath(self.directory))
+            around = dict.fromkeys((here, *here.parents, real, *real.parents))
+            places += [place for place in around if place.name == package and (place / "package.xml").is_file()]
         return [(place, place.joinpath(*inside)) for place in places]
 
     def _on_disk(self, path: PurePosixPath) -> list[tuple[Path, Path]]:
@@ -91,3 +99,8 @@ class MeshReference:
 
     def _refused(self, why: str) -> LoadError:
         return LoadError(f"mesh {self.uri[:200]!r}: {why}")
+
+
+def _parts(path: PurePosixPath) -> list[str]:
+    """A package and what comes after it."""
+    return [part for part in path.parts if part != "/"]
