@@ -51,4 +51,4 @@ $(BIN)/python:
 	@touch $@
 
 clean:
-	rm -rf docs/_build .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis build dist
+	rm -rf docs/_build docs/jupyter_execute .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis build dist

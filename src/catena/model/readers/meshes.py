@@ -59,8 +59,8 @@ class MeshReference:
             return f"it leads out of {outside}; {remedy}"
         if looked:
             return f"not found in {', '.join(map(str, looked))}; {remedy}"
-        known = "the model is text without a place" if self.directory is None else f"the model lies in no package {name!r}"
-        return f"not found: {known}; {remedy}"
+        place = "is text without a place" if self.directory is None else f"lies in no package {name!r}"
+        return f"not found: the model {place}; {remedy}"
 
     def _split(self) -> tuple[str, PurePosixPath]:
         scheme, separator, rest = self.uri.partition("://")
