@@ -261,6 +261,16 @@ def test_singular_samples_under_the_result(rng):
     assert np.isnan(q).all(-1).tolist() == [False, True, False, False, False, False]
 
 
+@pytest.mark.parametrize("wrench", [np.full((2, 6), np.inf), {"l1": np.full(6, np.inf)}], ids=["array", "mapping"])
+def test_singular_whatever_the_wrenches_are(wrench):
+    """The first call is another one than those after it."""
+    robot, q = catena.Robot(HANGING.tree), np.array([0.5, 0.0])
+    for _ in range(3):
+        with pytest.raises(SingularError, match="nothing resists joint 'j1'"):
+            robot.forward_dynamics(q, q, q, wrench)
+        assert not np.isfinite(robot.forward_dynamics(q + 0.5, q, q, wrench)).any()
+
+
 def test_numbers_that_are_too_large_are_not_singular():
     """They overflow, and say nothing of the mass matrix."""
     huge = np.array([[0.5, 0.5]]), np.array([[1e200, 1e200]])

@@ -33,6 +33,9 @@ _MOST_DENSE = 200  # degrees of freedom of which the eigenvalues of M are looked
 SPACE = "J M⁻¹ Jᵀ"
 """What operational space inverts."""
 
+_UNSEEN = "f_ext"
+"""What calls of machine code do not hand over if it was a mapping; no matrix depends on it."""
+
 _INSTEAD = {SPACE: "; what is asked about cannot move in all directions there; see operational_mobility"}
 
 
@@ -62,7 +65,7 @@ class Watch:
             for result, port in zip(results, self._outputs, strict=True):
                 strange |= ~_finite(result, batch, port.rank)
             for given, port in zip(inputs, self._inputs, strict=True):
-                if given is not None:
+                if given is not None and port.name != _UNSEEN:
                     strange &= _finite(given, batch, port.rank)
         samples = [*map(tuple, np.argwhere(strange).tolist())]
         if samples:
