@@ -251,6 +251,23 @@ class TestView:
         assert refused.exit_code == 2
         assert "for runs" in refused.stderr
 
+    def test_feet_that_stand(self, tmp_path: Path) -> None:
+        """A robot whose shapes do not say what touches: on feet that are named, held by its joints, not by its base."""
+        out, stand = tmp_path / "run.npz", [0.0] * 6 + [1.0] + [0.0, 0.5, -1.0] * 4
+        feet = "front_left_foot,front_right_foot,rear_left_foot, rear_right_foot"
+        words = ("--base", "floating", "--feet", feet, "--control", "pd", "--kp", 80, "--kd", 2)
+        target = ",".join(map(str, stand))
+        shown = run("simulate", "quadruped", *words, "--target", target, "--duration", 0.5, "--every", 10, "--out", out)
+        assert shown.exit_code == 0, shown.output
+        assert "control    compiled" in shown.output
+        made = catena.load_run(out)
+        assert np.allclose(made.q[0, 7:], stand[7:])
+        assert np.array_equal(made.tau[:, :6], np.zeros_like(made.tau[:, :6]))
+        assert 0.1 < made.q[-1, 2] < made.q[0, 2]
+        wrong = run("simulate", "quadruped", "--base", "floating", "--feet", "front_left_fot")
+        assert wrong.exit_code == 2
+        assert "front_left_foot" in wrong.stderr
+
     @pytest.mark.filterwarnings("default::catena.ModelWarning")
     def test_meshes_that_are_missing_are_one_line(self, tmp_path: Path) -> None:
         pytest.importorskip("PIL.Image")

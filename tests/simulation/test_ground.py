@@ -195,7 +195,7 @@ def test_bad_input_is_named() -> None:
     robot = box()
     state: tuple[Any, ...] = robot.neutral(), np.zeros(6), None, 1e-3
     for ground, words in (
-        (Ground(), "shapes"),
+        (Ground(), "found none"),
         (Ground("nowhere"), "nowhere"),
         (Ground("base"), "base"),
         (Ground({"box": [1.0, 2.0]}), "points of 'box'"),

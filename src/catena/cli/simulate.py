@@ -38,7 +38,7 @@ CONTROLS = ("free", "pd", "hold", "gravity")
 @click.option("--duration", type=float, default=3.0, show_default=True, help="Seconds.")
 @click.option("--dt", type=float, default=1e-3, show_default=True, help="Length of a step, s.")
 @click.option("--every", type=int, default=1, show_default=True, help="Keep a state every so many steps.")
-@click.option("--q", "start", metavar="NUMBERS", help="Start from here; from a random state if left out.")
+@click.option("--q", "start", metavar="NUMBERS", help="Start from here; else at random, on the ground at --target.")
 @click.option("--v", "speed", metavar="NUMBERS", help="With these speeds; at rest if left out.")
 @click.option("--seed", type=int, default=0, show_default=True, help="For the random state.")
 @click.option(
@@ -46,17 +46,19 @@ CONTROLS = ("free", "pd", "hold", "gravity")
     type=click.Choice(CONTROLS),
     default="free",
     show_default=True,
-    help="No torques; a spring and damper towards the target; the same with gravity compensated; only that.",
+    help="No torques; a spring and damper at each joint towards the target, none at a free base; the same with gravity "
+    "compensated; only that.",
 )
 @click.option("--target", metavar="NUMBERS", help="Of pd and hold; the neutral configuration if left out.")
 @click.option("--kp", type=float, help="Stiffness of pd and hold; to swing at 2 Hz with what a joint carries.")
 @click.option("--kd", type=float, help="Damping of pd and hold; enough not to swing.")
 @click.option("--losses", is_flag=True, help="The model's damping and friction act.")
 @click.option("--ground", is_flag=True, help="It stands on the ground, z = 0, which its shapes touch.")
+@click.option("--feet", metavar="NAMES", help="Links or frames that touch the ground instead, with commas between.")
 @click.option("--integrator", help="See catena.simulate; midpoint, on the ground semi_implicit.")
 @click.option("--out", metavar="FILE", help="Write the run (.npz), for catena view and catena.load_run.")
 @click.option("--html", metavar="FILE", help="Write a page that plays the run in any browser.")
-@click.option("--gif", metavar="FILE", help="Write a film; also --mp4, by ffmpeg.")
+@click.option("--gif", metavar="FILE", help="Write a film.")
 @click.option("--mp4", metavar="FILE", help="Write a film, by ffmpeg.")
 @click.option("--contacts", is_flag=True, help="Draw the forces of the ground in pages and films.")
 @AS_JSON
@@ -84,9 +86,10 @@ def command(file: str, base: Base, roots: tuple[str, ...], as_json: bool, **give
 
 
 def _run(robot: Robot | System, given: dict[str, Any]) -> Run:
-    ground = Ground() if given["ground"] else None
-    q, v = _start(robot, given, ground)
+    feet = [name.strip() for name in given["feet"].split(",")] if given["feet"] else None
+    ground = Ground(feet) if given["ground"] or feet else None
     target = numbers(given["target"], "--target", robot.nq)
+    q, v = _start(robot, given, ground, target)
     target = robot.neutral() if target is None else robot.normalize(target)
     control = {
         "free": lambda: None,
@@ -102,22 +105,24 @@ def _run(robot: Robot | System, given: dict[str, Any]) -> Run:
         return simulate(robot, q, v, given["duration"], given["dt"], **options)
 
 
-def _start(robot: Robot | System, given: dict[str, Any], ground: Ground | None) -> tuple[Any, Any]:
+def _start(robot: Robot | System, given: dict[str, Any], ground: Ground | None, target: Any) -> tuple[Any, Any]:
     """The configuration and the velocities to start with; those of a system keep its loops closed."""
     q, v = numbers(given["start"], "--q", robot.nq), numbers(given["speed"], "--v", robot.nv)
     if isinstance(robot, System):
         q = closed(robot, q, given["seed"])
         return q, np.zeros(robot.nv) if v is None else robot.project_velocity(q, v)
-    q = _anywhere(robot, given["seed"], ground) if q is None else robot.normalize(q)
+    if q is not None:
+        q = robot.normalize(q)
+    elif ground is not None and robot.joints[0].type == "free":
+        q = _above(robot, ground, robot.random_configuration(given["seed"]) if target is None else target)
+    else:
+        q = robot.random_configuration(given["seed"])
     return q, np.zeros(robot.nv) if v is None else v
 
 
-def _anywhere(robot: Robot, seed: int, ground: Ground | None) -> Any:
-    """A random configuration; a free base is put upright above the ground, if there is one."""
-    q = robot.random_configuration(seed)
-    if ground is None or robot.joints[0].type != "free":
-        return q
-    q[:7] = robot.neutral()[:7]
+def _above(robot: Robot, ground: Ground, q: Any) -> Any:
+    """A configuration with the free base put upright above the ground."""
+    q = np.concatenate([robot.neutral()[:7], q[7:]])
     turn, shift = robot.placements(q)
     lowest = min((turn[s.link] @ s.centre + shift[s.link])[2] - s.radius for s in ground.spheres(robot))
     q[2] += ABOVE - lowest
@@ -125,10 +130,13 @@ def _anywhere(robot: Robot, seed: int, ground: Ground | None) -> Any:
 
 
 def _gains(robot: Robot | System, target: Any, given: dict[str, Any]) -> tuple[Any, Any]:
-    """Stiffness and damping as given, or by the inertia that each joint carries at the target."""
-    carried = robot.mass_matrix(target).diagonal()
-    kp = OWN_FREQUENCY**2 * carried if given["kp"] is None else np.full(robot.nv, given["kp"])
-    return kp, 2 * np.sqrt(kp * carried) if given["kd"] is None else given["kd"]
+    """Stiffness and damping as given, or by the inertia that each joint carries at the target; none at a free base."""
+    carried, driven = robot.mass_matrix(target).diagonal(), np.ones(robot.nv)
+    for joint in robot.joints:
+        if joint.type == "free":
+            driven[joint.v_slice] = 0.0
+    kp = driven * (OWN_FREQUENCY**2 * carried if given["kp"] is None else given["kp"])
+    return kp, driven * (2 * np.sqrt(kp * carried) if given["kd"] is None else given["kd"])
 
 
 def summary(run: Run) -> dict[str, Any]:
@@ -153,8 +161,8 @@ def _finite(value: Any) -> float | None:
 
 def _tell(robot: Robot | System, found: dict[str, Any], files: list[str]) -> None:
     click.echo(f"{printable(robot.name)}: {found['duration']:g} s in {found['steps']:,} steps ({found['integrator']})")
-    if found["how"]:
-        click.echo(f"control    {printable(found['how'])}")
+    for what, _, how in (part.partition(": ") for part in found["how"].split("; ") if part):
+        click.echo(printable(f"{what:<10} {how}"))
     first, last = found["energy_first"], found["energy_last"]
     if first is not None and last is not None:
         click.echo(f"energy     {first:.6g} J at the start, {last:.6g} J at the end")

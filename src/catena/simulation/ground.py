@@ -82,8 +82,11 @@ class Ground:
         else:
             found = [s for name in self.points for s in _points(robot, name, np.zeros(3), radius)]
         if not 0 < len(found) <= MOST:
-            some = "no such shapes in the model" if self.points is None and not found else len(found)
-            raise UnsupportedError(f"Ground: expected 1 to {MOST} points that touch, found {some}; give points=…")
+            of_model = "" if self.points is not None else " of the model's spheres, capsules and boxes"
+            raise UnsupportedError(
+                f"Ground: expected 1 to {MOST} points that touch, found {len(found) or 'none'}{of_model}; name the "
+                "links or frames that touch: points=['left_foot', ...], in the shell --feet left_foot,..."
+            )
         return tuple(found)
 
     def numbers(self, robot: Robot) -> Array:
