@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 import urllib.request
 from collections.abc import Iterator
@@ -17,6 +18,7 @@ from catena import robots
 from catena.drawing.controls import MOST_SLIDERS, JointSliders, _range
 from catena.drawing.page import Page
 from catena.drawing.served import _quaternions
+from catena.drawing.windows import ASPECTS
 
 pytest.importorskip("viser")
 
@@ -85,6 +87,19 @@ def test_the_file_of_a_page(arm: catena.Robot, run: catena.Run, page: Page, tmp_
     assert 100_000 < still < moving < 5_000_000
     with pytest.raises(catena.CatenaError, match="cannot be written"):
         run.render(tmp_path / "none" / "run.html")
+
+
+def test_the_file_of_a_page_has_cameras_for_windows_of_any_shape(arm: catena.Robot, tmp_path: Path) -> None:
+    """From the narrowest to the widest; the narrower the window, the farther away."""
+    catena.simulate(arm, np.zeros((4, 2)), np.zeros((4, 2)), 0.1, 1e-2).render(tmp_path / "run.html")
+    head = (tmp_path / "run.html").read_text(encoding="utf-8").partition("</head>")[0]
+    found = re.findall(r'\[([\d.]+), "([^"]+)", "([^"]+)"\]', head)
+    assert [float(aspect) for aspect, _, _ in found] == sorted(ASPECTS)
+    eye, target = (np.array([[float(x) for x in row[k].split(",")] for row in found]) for k in (1, 2))
+    away = np.linalg.norm(eye - target, axis=1)
+    assert np.ptp(target, axis=0).max() < 1e-6
+    assert (np.diff(away) <= 0).all()
+    assert away[0] > 2 * away[-1]
 
 
 def test_refusals(arm: catena.Robot) -> None:

@@ -22,6 +22,7 @@ from catena.drawing.marks import Marks
 from catena.drawing.scene import Drawable
 from catena.drawing.served import Drawn
 from catena.drawing.stage import NOTHING, Staged, batched, configurations, frames_of, samples_of, times_of
+from catena.drawing.windows import fitted
 from catena.errors import CatenaError, ShapeError, writing
 from catena.later import optional
 
@@ -220,7 +221,7 @@ def write_page(
             drawn.move(staged.at(row))
             if run is not None:
                 serializer.insert_sleep(1 / rate)
-        text = serializer.as_html()
+        text = fitted(serializer.as_html(), drawn.seeing)
     finally:
         with _quietly():
             server.stop()

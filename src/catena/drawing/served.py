@@ -43,7 +43,7 @@ class Drawn:
         samples = len(staged.offsets)
         shadows = sum(len(group.link) for group in self.scene.groups) * samples <= SHADOWED
         self._floor(shadows)
-        self._look(server.initial_camera, self._seeing(ASPECT))
+        self._look(server.initial_camera, self.seeing(ASPECT))
         server.initial_camera.fov, server.initial_camera.up = OPENING, tuple(map(float, self.scene.up))
         self.handles: list[_Handle] = []
         for number, group in enumerate(self.scene.groups):
@@ -57,11 +57,11 @@ class Drawn:
     def _fit(self, camera: Any) -> None:
         width, height = camera.image_width, max(camera.image_height, 1)
         if width > NARROW:
-            self._look(camera, self._seeing((width - PANEL) / height))
+            self._look(camera, self.seeing((width - PANEL) / height))
         else:
-            self._look(camera, self._seeing(width / (LEFT * height)).in_upper(LEFT))
+            self._look(camera, self.seeing(width / (LEFT * height)).in_upper(LEFT))
 
-    def _seeing(self, aspect: float) -> Camera:
+    def seeing(self, aspect: float) -> Camera:
         """A camera that sees all in a window of such a shape."""
         return Camera.on(self.scene.balls(self._staged.some), self.scene.up, VIEW, aspect)
 
