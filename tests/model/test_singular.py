@@ -278,6 +278,19 @@ def test_numbers_that_are_too_large_are_not_singular():
     assert not np.isfinite(HANGING.forward_dynamics(huge[0][0], huge[1][0], huge[1][0])).any()
 
 
+def test_singular_up_to_rounding_and_too_large():
+    """Two hinges on one line, of which rounding makes M regular: what overflows there is not an answer."""
+    doubled = chain(
+        ("revolute:z", {}), ("revolute:z", {"mass": 1.0, "com": (0.1, 0.2, 0.3), "inertia": (0.1, 0.2, 0.25)})
+    )
+    q, tau = np.array([1.94628906, 2.40820312]), np.array([1e300, 0.0])
+    for scale in np.linspace(0.5, 1.5, 40):
+        robot, parameters = catena.Robot(doubled.tree), scale * doubled.parameters().vector
+        for _ in range(2):
+            with pytest.raises(SingularError, match="nothing resists joint 'j1'"):
+                robot.forward_dynamics(q, 0 * q, tau, parameters=parameters)
+
+
 def test_the_dense_method_says_which_samples_are_singular(rng):
     q, b = rng.uniform(0.5, 1.0, (2, 6, 2))
     good = HANGING.mass_matrix(q, "dense")

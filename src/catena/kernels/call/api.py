@@ -44,12 +44,12 @@ def api(code: Code, name: str) -> str:
 
 
 X86 = platform.machine().lower() in ("x86_64", "amd64")
-FLAGS = 0x05 if X86 else 0x03
-"""What C's header calls FE_INVALID | FE_DIVBYZERO, and on x86 the bits of the register that holds them."""
+FLAGS = 0x0D if X86 else 0x07
+"""In C FE_INVALID | FE_DIVBYZERO | FE_OVERFLOW, and on x86 the bits of the register that holds them."""
 
 
 def raised_ir() -> str:
-    """``raised``: whether this thread divided by zero or made a NaN out of numbers since it was last asked."""
+    """``raised``: whether numbers of this thread became infinite or NaN since it was last asked."""
     return _raised_on_x86() if X86 else _raised_by_c()
 
 

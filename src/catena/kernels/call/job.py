@@ -107,7 +107,7 @@ def _fill(
 def large_job(kernel: Kernel, watch: Callable[..., None] | None = None) -> Callable[..., None]:
     """The function to which the emitted call hands batches that are worth sharing.
 
-    ``watch(1, samples, *arrays)`` is called if a sample divided by zero.
+    ``watch(1, samples, *arrays)`` is called if numbers of a sample became infinite or NaN.
     """
 
     def large(address: int, samples: int, *arrays: Any) -> None:

@@ -34,7 +34,8 @@ def procedure(
     """The procedure that runs a kernel with inputs from these sources; None where that takes Python.
 
     ``wrapper`` is the class of several results. ``maker(self)`` makes arrays of self's own that are missing.
-    ``watch(leading, samples, *arrays)`` is called after a division by zero; ``leading`` is 0 for one sample alone.
+    ``watch(leading, samples, *arrays)`` is called after numbers became infinite or NaN; ``leading`` is 0 for one
+    sample alone.
     """
     ports = (*kernel.inputs, *kernel.outputs)
     largest = max(kernel.single_scratch, kernel.batch_scratch)
@@ -73,7 +74,7 @@ def procedure(
 
 
 def _callable(watched: bool) -> bool:
-    """Whether machine code may call Python here and, if need be, can tell that it divided by zero."""
+    """Whether machine code may call Python here and, if need be, can tell that numbers became infinite."""
     known = python_api()
     return known is not None and (not watched or X86 or known["fetestexcept"] != 0)
 

@@ -331,7 +331,7 @@ class _Run:
         self._watch()
 
     def _watch(self) -> None:
-        """Have Python look at the arrays of a call that divided by zero, if the procedure says so."""
+        """Have Python look at a call in which numbers became infinite or NaN, if the procedure says so."""
         c = self.code
         watched = c.compare("ne", c.word("%procedure", Procedure.WATCH, "ptr"), "null", "ptr")
         with c.when(watched), c.when(c.call("@raised", gives="i1")):

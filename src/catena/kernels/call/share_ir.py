@@ -22,7 +22,7 @@ JOB = (
     "done",  # how many samples are computed
     "bell",  # address of a counter that grows when work on a job begins, below zero in a forked child
     "unheard",  # a bell that nobody listens to
-    "raised",  # not zero if some sample divided by zero, or made a NaN out of numbers
+    "raised",  # not zero if numbers of some sample became infinite or NaN
 )
 """The first words of a job, in order."""
 

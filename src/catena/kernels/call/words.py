@@ -85,7 +85,7 @@ class Procedure(IntEnum):
     WRAPPER = 12  # the class of several results, a kind of tuple
     MAKER = 13  # maker(self), a Python function that makes arrays of self's own which are missing; or 0
     WRENCHES = 14  # for a mapping: the table of its frames, or 0
-    WATCH = 15  # watch(leading dimensions, samples, *arrays), a Python function to call after a division by zero; or 0
+    WATCH = 15  # watch(leading dimensions, samples, *arrays): to call after numbers became infinite or NaN; or 0
     SIZE = 16
 
 
