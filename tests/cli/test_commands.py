@@ -267,6 +267,10 @@ class TestView:
         wrong = run("simulate", "quadruped", "--base", "floating", "--feet", "front_left_fot")
         assert wrong.exit_code == 2
         assert "front_left_foot" in wrong.stderr
+        (tmp_path / "still.urdf").write_text('<robot name="still"><link name="a"/></robot>')
+        still = run("simulate", tmp_path / "still.urdf", "--ground")
+        assert still.exit_code == 2
+        assert "points that touch, found none" in still.stderr
 
     @pytest.mark.filterwarnings("default::catena.ModelWarning")
     def test_meshes_that_are_missing_are_one_line(self, tmp_path: Path) -> None:

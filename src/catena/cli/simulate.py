@@ -113,7 +113,7 @@ def _start(robot: Robot | System, given: dict[str, Any], ground: Ground | None, 
         return q, np.zeros(robot.nv) if v is None else robot.project_velocity(q, v)
     if q is not None:
         q = robot.normalize(q)
-    elif ground is not None and robot.joints[0].type == "free":
+    elif ground is not None and any(joint.type == "free" for joint in robot.joints[:1]):
         q = _above(robot, ground, robot.random_configuration(given["seed"]) if target is None else target)
     else:
         q = robot.random_configuration(given["seed"])
