@@ -137,7 +137,10 @@ def check_place(path: Any) -> None:
     """Refuse what no file can be written to: a folder, a path into a folder that is not there, what is no path."""
     if not isinstance(path, str | os.PathLike):
         raise CatenaError(f"expected the path of a file to write, got {kind_of(path)}")
-    place = os.path.abspath(os.fsdecode(path))
+    try:
+        place = os.path.abspath(os.fsdecode(path))
+    except FileNotFoundError:
+        raise _unwritable(path, "the current folder is gone; change to another, or give a path from the root") from None
     if os.path.isdir(place):
         raise _unwritable(path, "it is a folder; give the name of a file in it")
     if not os.path.isdir(os.path.dirname(place)):

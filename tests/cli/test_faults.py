@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import signal
 import stat
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -230,6 +232,86 @@ class TestPlacesToWrite:
 
 def run_of_an_arm() -> Run:
     return catena.simulate(catena.load("two_link_arm"), [0.1, 0.2], [0.0, 0.0], 0.003, 1e-3)
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (("check", "two_link_arm", "--seed", "-1"), "--seed"),
+        (("simulate", "two_link_arm", "--seed", "-1"), "--seed"),
+        (("simulate", "two_link_arm", "--control", "pd", "--kp", "nan"), "--kp: expected 1 or 2 finite numbers"),
+        (("simulate", "two_link_arm", "--control", "pd", "--kp", "-1"), "--kp: expected numbers of at least 0"),
+        (("simulate", "two_link_arm", "--control", "hold", "--kd", "inf"), "--kd: expected 1 or 2 finite numbers"),
+        (("simulate", "two_link_arm", "--duration", "1e7", "--dt", "1e-6"), "not enough memory"),
+        (("view", "two_link_arm", "--gif", "a.gif", "--speed", "1e-308"), "at most 1,000,000 pictures"),
+        (("view", "two_link_arm", "--gif", "a.gif", "--speed", "1e-6"), "at most 1,000,000 pictures"),
+    ],
+)
+def test_numbers_out_of_range(words: tuple[str, ...], told: str) -> None:
+    assert told in refused(run(*words))
+
+
+def test_any_number_of_lines() -> None:
+    assert run("info", "two_link_arm", "--lines", 10**30).stdout == run("info", "two_link_arm").stdout
+
+
+def process(*words: str, shell: str = '"$@"', **environment: str) -> subprocess.CompletedProcess[str]:
+    """A command in a process of its own, whose standard output is buffered, started by a line of bash."""
+    surroundings = {k: v for k, v in os.environ.items() if k != "PYTHONUNBUFFERED"} | environment
+    line = ["bash", "--norc", "-c", shell, "bash", sys.executable, "-m", "catena", *words]
+    return subprocess.run(line, capture_output=True, text=True, env=surroundings, encoding="utf-8", errors="replace")
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists() or shutil.which("bash") is None, reason="files of Linux")
+class TestSurroundings:
+    @pytest.mark.parametrize("words", [("info", "two_link_arm"), ("count", "--table")])
+    def test_streams_of_few_characters(self, words: tuple[str, ...]) -> None:
+        done = process(*words, PYTHONIOENCODING="ascii")
+        assert (done.returncode, done.stderr) == (0, "")
+        assert "\\" in done.stdout
+
+    @pytest.mark.parametrize("words", [("--help",), ("--version",), ("info", "two_link_arm"), ("cache", "info")])
+    def test_output_that_is_full(self, words: tuple[str, ...]) -> None:
+        done = process(*words, shell='"$@" > /dev/full')
+        assert (done.returncode, done.stderr) == (2, "catena: cannot go on: [Errno 28] No space left on device\n")
+        assert process("info", "missing", shell='"$@" 2> /dev/full').returncode == 2
+
+    def test_streams_that_are_closed(self) -> None:
+        done = process("simulate", "two_link_arm", "--duration", "0.01", shell='"$@" 2>&-')
+        assert (done.returncode, "0.01 s in 10 steps" in done.stdout) == (0, True)
+        done = process("info", "-", shell='"$@" <&-')
+        assert (done.returncode, done.stderr) == (2, "catena: standard input: is closed; expected URDF or MJCF\n")
+
+    def test_a_folder_that_is_gone(self) -> None:
+        gone = 'mkdir gone; cd gone; rmdir ../gone; "$@"'
+        done = process("simulate", "two_link_arm", "--duration", "0.01", "--out", "run.npz", shell=gone)
+        assert done.returncode == 2
+        assert "catena: 'run.npz' cannot be written: the current folder is gone" in done.stderr
+
+    def test_warnings_that_are_errors(self) -> None:
+        words = ("simulate", "two_link_arm", "--duration", "0.01", "--control", "hold", "--kd", "1000")
+        done = process(*words, PYTHONWARNINGS="error::UserWarning")
+        assert (done.returncode, done.stderr.count("\n"), done.stderr[:8]) == (2, 1, "catena: "), done.stderr
+
+    def test_names_that_are_no_text(self) -> None:
+        shell = """"$@" --png $'a\\xff\\x1b.png'"""
+        done = process("view", "two_link_arm", "--size", "40", "30", shell=shell, PYTHONIOENCODING="utf-8")
+        assert (done.returncode, done.stdout) == (
+            0,
+            "written    a\N{REPLACEMENT CHARACTER}\N{REPLACEMENT CHARACTER}.png\n",
+        )
+
+    @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+    def test_signals_leave_nothing_half_written(self, number: int) -> None:
+        words = ["simulate", "two_link_arm", "--duration", "20", "--out", "run.npz", "--gif", "run.gif"]
+        with subprocess.Popen([sys.executable, "-m", "catena", *words], stderr=subprocess.PIPE, text=True) as started:
+            while not Path("run.npz").exists() and started.poll() is None:
+                time.sleep(0.01)
+            time.sleep(0.2)
+            started.send_signal(number)
+            told = started.communicate()[1]
+        assert (started.returncode, told) == (1, "catena: interrupted\n")
+        assert [p.name for p in Path().glob("*run*")] == ["run.npz"]
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists() or shutil.which("bash") is None, reason="files of Linux")

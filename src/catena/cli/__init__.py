@@ -2,20 +2,22 @@
 
 A command `name` is the object `command` of the module `catena.cli.name`; modules that start with "_" are not commands.
 Exit codes: 0 for success; 1 if a check found faults, the command was interrupted, or nobody reads what it prints; 2 for
-input that is refused, with one line on stderr.
+input that is refused, memory that is not to be had and output that cannot be written, with one line on stderr.
 """
 
 from __future__ import annotations
 
-import errno
 import importlib
 import pkgutil
+import sys
 import warnings
+from contextlib import suppress
 from functools import partial
 from typing import Any
 
 import click
 
+from catena.cli._surroundings import drop_what_is_left, ended_as_by_ctrl_c, show_every_character
 from catena.errors import CatenaError, CatenaWarning
 from catena.version import __version__
 
@@ -34,22 +36,36 @@ class Commands(click.Group):
         command: click.Command = importlib.import_module(f"{__name__}.{cmd_name}").command
         return command
 
+    def main(self, *args: Any, **kwargs: Any) -> Any:
+        """Runs what the command line asks for; output that cannot be written is one line and exit code 2.
+
+        Where nobody reads the output any more, click ends quietly with exit code 1.
+        """
+        show_every_character()
+        with ended_as_by_ctrl_c():
+            try:
+                return super().main(*args, **kwargs)
+            except OSError as error:
+                with suppress(OSError):  # it may be stderr that is full
+                    click.echo(f"catena: cannot go on: {printable(str(error))}", err=True)
+                drop_what_is_left()
+                sys.exit(2)
+
     def invoke(self, ctx: click.Context) -> Any:
         """Runs the command; a CatenaError becomes one line and exit code 2, Ctrl-C one line and exit code 1.
 
-        Warnings of Catena are one line too, without the line of code they come from, and each is told once.
+        Warnings of Catena are one line too, without the line of code they come from, and each is told once; where
+        Python is told to make them errors, they end the command like one.
         """
         try:
             with warnings.catch_warnings():
                 warnings.showwarning = partial(_tell, set(), warnings.showwarning)
                 return super().invoke(ctx)
-        except CatenaError as error:
+        except (CatenaError, CatenaWarning) as error:
             click.echo(f"catena: {printable(str(error))}", err=True)
             ctx.exit(2)
-        except OSError as error:
-            if error.errno == errno.EPIPE:  # who reads has enough; click ends quietly with exit code 1
-                raise
-            click.echo(f"catena: cannot go on: {printable(str(error))}", err=True)
+        except MemoryError as error:
+            click.echo(f"catena: not enough memory for that; ask for less: {printable(str(error))}", err=True)
             ctx.exit(2)
         except KeyboardInterrupt:
             click.echo("catena: interrupted", err=True)

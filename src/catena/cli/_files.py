@@ -56,6 +56,7 @@ PACKAGES = click.option(
 COLUMNS = 80
 GUESSES, NEAR, FAR = 20, 0.3, 3.0
 """So many configurations are tried to close loops from, this far from the neutral one, in rad and m."""
+SEED = click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="For random states.")
 AS_JSON = click.option("--json", "as_json", is_flag=True, help="For programs.")
 
 
@@ -63,6 +64,8 @@ def read_document(file: str) -> Document:
     """The document in a file, on standard input, or of a model that comes with Catena."""
     if file != "-":
         return opened(file)
+    if sys.stdin is None:
+        raise LoadError("standard input: is closed; expected URDF or MJCF")
     return open_document(sys.stdin.buffer.read(MAX_BYTES + 1), name="standard input")
 
 
@@ -110,8 +113,8 @@ def closed(system: System, q: Array | None, seed: int | None = None) -> Array:
     return system.close(system.integrate(system.neutral(), away[-1]))
 
 
-def numbers(text: str | None, what: str, size: int) -> Array | None:
-    """Numbers with commas or blanks between them; one stands for all."""
+def numbers(text: str | None, what: str, size: int, least: float = -np.inf) -> Array | None:
+    """Numbers, none below `least`, with commas or blanks between them; one stands for all."""
     if text is None:
         return None
     try:
@@ -120,6 +123,8 @@ def numbers(text: str | None, what: str, size: int) -> Array | None:
         raise ShapeError(f"{what}: expected numbers with commas between them, got {text!r}") from None
     if len(found) not in (1, size) or not np.isfinite(found).all():
         raise ShapeError(f"{what}: expected 1 or {size} finite numbers, got {len(found)}: {text!r}")
+    if found.min(initial=least) < least:
+        raise ShapeError(f"{what}: expected numbers of at least {least:g}, got {text!r}")
     return np.array(np.broadcast_to(found, (size,)))
 
 

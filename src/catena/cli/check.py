@@ -16,7 +16,7 @@ from rich.text import Text
 
 from catena.cli import printable
 from catena.cli._agreement import DENSE, Compared, difference, of_robot, of_system
-from catena.cli._files import AS_JSON, BASE, MODEL, PACKAGES, busy, closed, put, read_model
+from catena.cli._files import AS_JSON, BASE, MODEL, PACKAGES, SEED, busy, closed, put, read_model
 from catena.errors import CatenaError
 from catena.load import Base
 from catena.parameters.inertial import fault
@@ -37,7 +37,7 @@ DIGITS = 1e-15
 @BASE
 @PACKAGES
 @click.option("--samples", type=click.IntRange(1, 10_000), default=20, show_default=True, help="Random states.")
-@click.option("--seed", type=int, default=0, show_default=True, help="For the random states.")
+@SEED
 @AS_JSON
 def command(file: str, base: Base, roots: tuple[str, ...], samples: int, seed: int, as_json: bool) -> None:
     """Try every method of dynamics on random states of the robot in FILE.

@@ -57,7 +57,7 @@ def command(file: str, data: str, base: Base, roots: tuple[str, ...], out: str |
         for line in found.report().splitlines():
             click.echo(printable(line))
         if out is not None:
-            click.echo(f"written    {out}")
+            click.echo(f"written    {printable(out)}")
 
 
 def _measured(path: str) -> list[Any]:

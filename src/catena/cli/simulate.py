@@ -10,7 +10,7 @@ import click
 import numpy as np
 
 from catena.cli import printable
-from catena.cli._files import AS_JSON, BASE, MODEL, PACKAGES, busy, closed, numbers, read_model
+from catena.cli._files import AS_JSON, BASE, MODEL, PACKAGES, SEED, busy, closed, numbers, read_model
 from catena.drawing.arrows import CONTACTS
 from catena.errors import DivergenceWarning, check_place
 from catena.load import Base
@@ -40,7 +40,7 @@ CONTROLS = ("free", "pd", "hold", "gravity")
 @click.option("--every", type=int, default=1, show_default=True, help="Keep a state every so many steps.")
 @click.option("--q", "start", metavar="NUMBERS", help="Start from here; else at random, on the ground at --target.")
 @click.option("--v", "speed", metavar="NUMBERS", help="With these speeds; at rest if left out.")
-@click.option("--seed", type=int, default=0, show_default=True, help="For the random state.")
+@SEED
 @click.option(
     "--control",
     type=click.Choice(CONTROLS),
@@ -50,8 +50,8 @@ CONTROLS = ("free", "pd", "hold", "gravity")
     "compensated; only that.",
 )
 @click.option("--target", metavar="NUMBERS", help="Of pd and hold; the neutral configuration if left out.")
-@click.option("--kp", type=float, help="Stiffness of pd and hold; to swing at 2 Hz with what a joint carries.")
-@click.option("--kd", type=float, help="Damping of pd and hold; enough not to swing.")
+@click.option("--kp", metavar="NUMBERS", help="Stiffness of pd and hold; to swing at 2 Hz with what a joint carries.")
+@click.option("--kd", metavar="NUMBERS", help="Damping of pd and hold; enough not to swing.")
 @click.option("--losses", is_flag=True, help="The model's damping and friction act.")
 @click.option("--ground", is_flag=True, help="It stands on the ground, z = 0, which its shapes touch.")
 @click.option("--feet", metavar="NAMES", help="Links or frames that touch the ground instead, with commas between.")
@@ -135,8 +135,9 @@ def _gains(robot: Robot | System, target: Any, given: dict[str, Any]) -> tuple[A
     for joint in robot.joints:
         if joint.type == "free":
             driven[joint.v_slice] = 0.0
-    kp = driven * (OWN_FREQUENCY**2 * carried if given["kp"] is None else given["kp"])
-    return kp, driven * (2 * np.sqrt(kp * carried) if given["kd"] is None else given["kd"])
+    kp, kd = (numbers(given[name], f"--{name}", robot.nv, least=0.0) for name in ("kp", "kd"))
+    kp = driven * (OWN_FREQUENCY**2 * carried if kp is None else kp)
+    return kp, driven * (2 * np.sqrt(kp * carried) if kd is None else kd)
 
 
 def summary(run: Run) -> dict[str, Any]:
@@ -169,6 +170,6 @@ def _tell(robot: Robot | System, found: dict[str, Any], files: list[str]) -> Non
     if found["diverged"]:
         click.echo("diverged   the state is not finite any more; take a shorter --dt")
     for path in files:
-        click.echo(f"written    {path}")
+        click.echo(f"written    {printable(path)}")
     if not files:
         click.echo("Add --html run.html to watch it, or --out run.npz to keep it.")

@@ -65,7 +65,7 @@ def command(
             else:
                 shown = run if run is not None else _swaying(robot, q)
                 film(shown, path, size=given["size"], speed=given["speed"], **marks)
-        click.echo(f"written    {path}")
+        click.echo(f"written    {printable(path)}")
     if not outputs:
         page = view(robot, q, run=run, port=given["port"], **marks)
         click.echo(f"{printable(robot.name)} is at {page.url} (Ctrl-C ends it)")

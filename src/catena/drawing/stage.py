@@ -21,6 +21,8 @@ Array = npt.NDArray[Any]
 NOTHING = Marks()
 MOST_SAMPLES = 64
 """Samples that are drawn side by side at most."""
+MOST_PICTURES = 1_000_000
+"""Pictures of a film at most: eleven hours."""
 ENOUGH = 300_000
 """Places of links that are looked at to see how far a run goes; of longer ones, some rows."""
 
@@ -96,7 +98,12 @@ def times_of(run: Run, rate: float, speed: float) -> Array:
     """The times of the pictures of a film, (rows,)."""
     if not (0 < rate <= 120 and 0 < speed < np.inf):
         raise ShapeError(f"render: expected a rate of up to 120 pictures a second and a speed, got {rate!r}, {speed!r}")
-    count = max(int((run.t[-1] - run.t[0]) / speed * rate), 1)
+    wanted = float(run.t[-1] - run.t[0]) / speed * rate
+    if not wanted <= MOST_PICTURES:
+        raise ShapeError(
+            f"render: expected a film of at most {MOST_PICTURES:,} pictures, got {wanted:.4g}; show it faster"
+        )
+    count = max(int(wanted), 1)
     times = np.clip(run.t[0] + np.arange(count + 1) * (speed / rate), run.t[0], run.t[-1])
     return np.unique(times)
 

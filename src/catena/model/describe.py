@@ -23,7 +23,7 @@ def summary(tree: Tree) -> str:
 
 def text(tree: Tree, lines: int = LINES) -> str:
     """The tree, one joint and its link a line, at most `lines` of them. A chain does not indent, a branch does."""
-    rows = list(islice(_rows(tree), lines))
+    rows = list(islice(_rows(tree), min(lines, tree.n)))
     body = [f"{margin}{_joint(tree, i)}" for margin, i in rows]
     if len(rows) < tree.n:
         body.append(f"… and {tree.n - len(rows):,} more")

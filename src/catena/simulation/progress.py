@@ -17,7 +17,7 @@ class Bar:
     def __init__(self, duration: float, wanted: bool | None) -> None:
         self._duration, self._began = duration, time.perf_counter()
         self._bar: Any = None
-        self._wanted = sys.stderr.isatty() if wanted is None else wanted
+        self._wanted = sys.stderr is not None and sys.stderr.isatty() if wanted is None else wanted
         self._patience = PATIENCE if wanted is None else 0.0
         self._task: Any = None
 
