@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 import os
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import replace
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, Literal
@@ -78,9 +78,21 @@ def opened(path_or_text: Source) -> Document:
     try:
         return open_document(path_or_text)
     except LoadError as error:
-        if named and (near := get_close_matches(path_or_text, names(), n=1)):
-            raise LoadError(f"{error}; did you mean {near[0]!r}?") from None
+        if named and "<" not in path_or_text and path_or_text.strip():
+            raise LoadError(f"{error}{_meant(path_or_text)}") from None
         raise
+
+
+def _meant(given: str) -> str:
+    """What follows "no such file": a model or a file whose name is near, or which models there are."""
+    folder, name = os.path.split(given)
+    with suppress(OSError, ValueError):
+        beside = [os.path.join(folder, near) for near in get_close_matches(name, os.listdir(folder or "."), n=1)]
+        if near := get_close_matches(given, names(), n=1) or beside:
+            return f"; did you mean {near[0]!r}?"
+    if folder or os.path.splitext(name)[1]:
+        return f", nor a folder {folder!r}" if folder and not os.path.isdir(folder) else ""
+    return f", nor a model that comes along: {', '.join(names())}"
 
 
 def _warned(

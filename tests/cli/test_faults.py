@@ -344,3 +344,19 @@ def test_a_mesh_that_is_not_found_is_told_once(tmp_path: Path) -> None:
     assert found.exit_code == 0
     assert found.stderr.count("is drawn without") == 1
     assert "--packages" in found.stderr
+
+
+def test_what_is_nearly_right_is_guessed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Commands, models that come along, and files beside; where nothing is near, what there is."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "arm.urdf").write_text("<robot/>")
+    for words, told in (
+        (("simulat", "two_link_arm"), "Did you mean 'simulate'?"),
+        (("info", "tow_link_arm"), "no such file; did you mean 'two_link_arm'?"),
+        (("info", "arm.udrf"), "no such file; did you mean 'arm.urdf'?"),
+        (("info", "none/arm.urdf"), "no such file, nor a folder 'none'"),
+        (("info", "xyz"), "nor a model that comes along: crane, "),
+    ):
+        found = run(*words)
+        assert found.exit_code == 2
+        assert told in found.stderr

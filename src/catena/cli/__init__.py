@@ -12,6 +12,7 @@ import pkgutil
 import sys
 import warnings
 from contextlib import suppress
+from difflib import get_close_matches
 from functools import partial
 from typing import Any
 
@@ -50,6 +51,16 @@ class Commands(click.Group):
                     click.echo(f"catena: cannot go on: {printable(str(error))}", err=True)
                 drop_what_is_left()
                 sys.exit(2)
+
+    def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
+        """The command that is asked for; where there is none, the message says what is near."""
+        try:
+            return super().resolve_command(ctx, args)
+        except click.UsageError as error:
+            near = get_close_matches(args[0], self.list_commands(ctx), n=1)
+            if not near:
+                raise
+            raise click.UsageError(f"{error.message} Did you mean {near[0]!r}?", ctx) from None
 
     def invoke(self, ctx: click.Context) -> Any:
         """Runs the command; a CatenaError becomes one line and exit code 2, Ctrl-C one line and exit code 1.

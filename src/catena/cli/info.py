@@ -29,6 +29,7 @@ _COLUMNS = {
     "armature": "armature",
     "stiffness": "stiffness",
 }
+UNITS = "in rad, rad/s and N m; of joints that slide in m, m/s and N"
 _PER_COORDINATE = ("lower", "upper", *_COLUMNS.values())
 
 
@@ -64,8 +65,9 @@ def show(robot: Robot | System, console: Console, lines: int) -> None:
         console.print(Text(row), soft_wrap=True)
     if robot.tree.n and lines:
         put(_joint_table(robot, lines), console)
+        console.print(Text(UNITS))
     if robot.frames:
-        console.print(Text(f"fixed frames ({len(robot.frames):,}): {_some(list(robot.frames))}"), soft_wrap=True)
+        console.print(Text(f"fixed frames ({len(robot.frames):,}): {_some(list(robot.frames))}"))
     if isinstance(robot, System) and robot.constraints:
         held = sum(constraint.holds for constraint in robot.constraints)
         console.print(Text(f"constraints ({len(robot.constraints):,}, which hold {held:,} directions):"))

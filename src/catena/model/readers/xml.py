@@ -115,9 +115,8 @@ def _from_file(source: str | os.PathLike[str], name: str | None) -> Document:
         path = Path(source)
         return Document(read_regular(path), label, path)
     except FileNotFoundError:
-        raise LoadError(
-            f"{label}: no such file, nor a model of catena.robots (XML text would start with '<')"
-        ) from None
+        text = " (XML text would start with '<')" if "<" in str(source) else ""
+        raise LoadError(f"{label}: no such file{text}") from None
     except (Refused, TypeError) as error:
         raise LoadError(f"{label}: {error}") from None
 
