@@ -91,7 +91,8 @@ def inline_formula(self, node: nodes.math) -> None:
 
 
 def displayed_formula(self, node: nodes.math_block) -> None:
-    self.body.append(f'<div class="formula">{convert(node.astext(), display="block")}</div>')
+    latex = node.astext().replace("{aligned}", "{align*}")  # the one of the two that the converter knows
+    self.body.append(f'<div class="formula">{convert(latex, display="block")}</div>')
     raise nodes.SkipNode
 
 
