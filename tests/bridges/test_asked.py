@@ -48,6 +48,8 @@ def test_a_missing_package_is_named_with_the_command_that_installs_it(
 def test_what_cannot_be_asked(arm: catena.Robot, question: Any, options: Any, error: Any, said: str) -> None:
     with pytest.raises(error, match=said):
         Asked(arm, question, options)
+    with pytest.raises(catena.UnsupportedError, match="expected a Robot first, got an int"):
+        Asked(5, "forward_dynamics", {})  # type: ignore[arg-type]
 
 
 def test_arrays_are_bound_as_python_does(arm: catena.Robot) -> None:

@@ -122,6 +122,12 @@ def test_wrong_arrays_are_refused_by_name(small: catena.Robot) -> None:
         catena.casadi.function(small, "forward_dynamics", ["q", "v"])
 
 
+def test_robots_without_joints() -> None:
+    robot = catena.Builder("still").link("a", mass=1.0).build()
+    nothing = casadi.DM(0, 1)
+    assert catena.casadi.function(robot, "forward_dynamics")(nothing, nothing, nothing).shape == (0, 1)
+
+
 def test_questions_without_derivatives_say_so(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("catena.fixman.method.LONG", 1)  # from how many links on it is checked, with NumPy
     chain = catena.planar_chain(np.ones(3), 0.2)

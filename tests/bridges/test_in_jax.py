@@ -199,6 +199,39 @@ def test_wrong_arrays_are_refused_by_name(arm: catena.Robot) -> None:
             jax.jit(function)(*arrays)
 
 
+ODD: dict[str, Any] = {
+    "an object": object(),
+    "rows that differ": [[1.0, 2.0], [3.0]],
+    "words": ["a", "b"],
+    "objects": np.array([None] * 7),
+    "numbers of thirty digits": [10**30] * 7,
+}
+
+
+@pytest.mark.parametrize("value", ODD.values(), ids=ODD)
+def test_odd_arrays_are_refused_by_name(arm: catena.Robot, value: Any) -> None:
+    q, _, tau = state(arm)
+    with pytest.raises(catena.ShapeError, match="forward_dynamics: v "):
+        catena.jax.function(arm, "forward_dynamics")(q, value, tau)
+
+
+def test_odd_dtypes(arm: catena.Robot) -> None:
+    q, *_ = state(arm)
+    function = catena.jax.function(arm, "gravity_torque")
+    for odd in (">f8", np.longdouble):
+        assert np.array_equal(function(q.astype(odd)), arm.gravity_torque(q))
+    for kind in (jnp.zeros(7, jnp.int4), jax.random.split(jax.random.key(0), 7)):
+        with pytest.raises(catena.ShapeError, match="float32 or float64"):
+            function(kind)
+
+
+def test_only_derivatives_have_a_transpose(arm: catena.Robot) -> None:
+    q, v, tau = state(arm)
+    function = catena.jax.function(arm, "forward_dynamics")
+    with pytest.raises(catena.UnsupportedError, match="gradients"):
+        jax.linear_transpose(lambda tau: function(q, v, tau), tau)(tau)
+
+
 def test_parameters_are_inputs_with_gradients() -> None:
     robot = catena.random_tree(5, 2, ["revolute"], 0.0)
     at, heavier = state(robot), 1.5 * robot.parameters().vector

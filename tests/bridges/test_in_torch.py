@@ -148,6 +148,44 @@ def test_wrong_tensors_are_refused_by_name(arm: catena.Robot) -> None:
             function(*tensors)
 
 
+ODD: dict[str, Any] = {
+    "an object": object(),
+    "rows that differ": [[1.0, 2.0], [3.0]],
+    "words": ["a", "b"],
+    "objects": np.array([None] * 7),
+    "a set": {1, 2},
+    "sparse": torch.ones(7).to_sparse(),
+    "of the device meta": torch.zeros(7, device="meta"),
+}
+
+
+@pytest.mark.parametrize("value", ODD.values(), ids=ODD)
+def test_odd_tensors_are_refused_by_name(arm: catena.Robot, value: Any) -> None:
+    q, _, tau = state(arm)
+    with pytest.raises(catena.ShapeError, match="forward_dynamics: v "):
+        catena.torch.function(arm, "forward_dynamics")(q, value, tau)
+
+
+def test_odd_arrays_are_taken(arm: catena.Robot) -> None:
+    """What Torch itself does not convert: strides below zero, other byte orders, floats of eight bits beside others."""
+    function, v = catena.torch.function(arm, "gravity_torque"), np.linspace(0.1, 0.7, 7)
+    expected = arm.gravity_torque(v)
+    assert np.array_equal(function(v[::-1].copy()[::-1]), expected)
+    assert np.array_equal(function(v.astype(">f8")), expected)
+    assert function(v.astype(np.float32)[::-1]).dtype == torch.float32
+    mixed = catena.torch.function(arm, "bias")(torch.tensor(v), torch.ones(7).to(torch.float8_e4m3fn))
+    assert np.array_equal(mixed, arm.bias(v, np.ones(7)))
+
+
+def test_robots_without_joints() -> None:
+    robot = catena.Builder("still").link("a", mass=1.0).build()
+    for batch in ((), (3,)):
+        nothing = torch.zeros(*batch, 0, requires_grad=True)
+        found = catena.torch.function(robot, "forward_dynamics")(nothing, nothing, nothing)
+        assert found.shape == nothing.shape
+        assert torch.autograd.grad(found.sum(), nothing)[0].shape == nothing.shape
+
+
 def test_questions_without_derivatives_say_so(arm: catena.Robot) -> None:
     q, *_ = state(arm, grad=True)
     inverse = catena.torch.function(arm, "inverse_mass_matrix")

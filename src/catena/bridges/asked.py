@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from catena.arguments.arrays import Port, Signature
+from catena.arguments.arrays import Port, Signature, as_floats
+from catena.arguments.scalars import a_robot
 from catena.bridges.maps import Map
 from catena.bridges.samples import common
 from catena.errors import UnknownNameError, UnsupportedError, kind_of
@@ -38,7 +39,8 @@ class Asked:
     """
 
     def __init__(self, robot: Robot, question: str, options: Mapping[str, Any]) -> None:
-        self.robot, self.question = robot, question
+        self.robot: Robot = a_robot("function", robot)
+        self.question = question
         self._declared = question_named(robot, question)
         declared = self._declared
         roles = dict(zip(declared.names, declared.roles, strict=True))
@@ -92,6 +94,15 @@ class Asked:
             if isinstance(value, Mapping | str):
                 raise UnsupportedError(f"{self.question}: {name} must be an array here, got {kind_of(value)}")
         return {name: found[name] for name in self.names if found.get(name) is not None}
+
+    def taken(self, name: str, value: Any, convert: Callable[[Any], Any]) -> Any:
+        """What a package's own `convert` makes of an array, by way of NumPy where it cannot; ShapeError by its name."""
+        try:
+            return convert(value)
+        except Exception:  # each package has its own, and its own reasons: byte orders, strides, kinds of objects
+            array = as_floats(value, f"{self.question}: {name}")
+            narrow = np.asarray(value).dtype.itemsize < array.itemsize
+            return convert(np.array(array, np.float32 if narrow else np.float64, order="C"))
 
     def map(self, given: tuple[str, ...]) -> Map:
         """The map for calls that give these arrays, the same whenever the same is asked of the robot."""

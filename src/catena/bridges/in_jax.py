@@ -37,7 +37,7 @@ def call(asked: Asked) -> Callable[..., Any]:
 
     def function(*args: Any, **kwargs: Any) -> Any:
         given = asked.given(args, kwargs)
-        arrays = [jnp.asarray(x) for x in given.values()]
+        arrays = [asked.taken(name, x, jnp.asarray) for name, x in given.items()]
         dimensions = asked.leading(tuple(given), [x.shape for x in arrays])
         dtype, of = _dtype(asked, arrays), asked.map(tuple(given))
         spreads = zip(arrays, of.samples, strict=True)
@@ -49,7 +49,13 @@ def call(asked: Asked) -> Callable[..., Any]:
 
 def _dtype(asked: Asked, arrays: Sequence[Any]) -> Any:
     """What to compute in: float64 if there is one among the arrays, otherwise float32."""
-    found = jnp.result_type(*arrays, float)
+    try:
+        found = jnp.result_type(*arrays, float)
+    except (TypeError, ValueError) as error:  # keys of random numbers, numbers of eight bits and less
+        kinds = ", ".join(str(x.dtype) for x in arrays)
+        raise ShapeError(
+            f"{asked.question}: arrays must be float32 or float64, or go with them, got {kinds}"
+        ) from error
     if not jnp.issubdtype(found, jnp.floating):
         raise ShapeError(f"{asked.question}: arrays must hold real numbers, got {found}")
     return found if found.itemsize == 8 else jnp.dtype(jnp.float32)

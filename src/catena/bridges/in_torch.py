@@ -7,8 +7,7 @@ outside graphs the operator is called through an `autograd.Function` with the sa
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from functools import reduce
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import torch
@@ -36,7 +35,7 @@ def call(asked: Asked) -> Callable[..., Any]:
     def function(*args: Any, **kwargs: Any) -> Any:
         given = asked.given(args, kwargs)
         name, own = described(*given)
-        tensors = _alike(asked, [x if isinstance(x, torch.Tensor) else torch.tensor(x) for x in given.values()])
+        tensors = _alike(asked, {name: _tensor(asked, name, x) for name, x in given.items()})
         shapes = [tuple(x.shape) for x in tensors]
         dimensions = common(shapes, own)
         if dimensions is None:
@@ -49,15 +48,28 @@ def call(asked: Asked) -> Callable[..., Any]:
     return function
 
 
-def _alike(asked: Asked, tensors: Sequence[Any]) -> list[Any]:
+def _tensor(asked: Asked, name: str, value: Any) -> Any:
+    """An array as a tensor whose numbers can be read as an array's."""
+    if not isinstance(value, torch.Tensor):
+        return asked.taken(name, value, torch.tensor)
+    if value.is_nested or value.is_quantized or value.layout is not torch.strided:
+        how = "dequantize" if value.is_quantized else "to_padded_tensor" if value.is_nested else "to_dense"
+        raise ShapeError(f"{asked.question}: {name} must be a dense tensor; give what its {how} gives")
+    return value
+
+
+def _alike(asked: Asked, tensors: Mapping[str, Any]) -> list[Any]:
     """The tensors in the dtype to compute in: float64 if there is one among them, otherwise float32."""
-    dtype = reduce(torch.promote_types, [x.dtype for x in tensors])
-    if not dtype.is_floating_point:
-        if dtype.is_complex:
-            raise ShapeError(f"{asked.question}: tensors must hold real numbers, got {dtype}")
-        dtype = torch.get_default_dtype()
-    dtype = dtype if dtype == torch.float64 else torch.float32
-    return [x.to(dtype) for x in tensors]
+    kinds = {x.dtype for x in tensors.values()}
+    empty = [name for name, x in tensors.items() if x.device.type == "meta"]
+    if empty and len(empty) < len(tensors):
+        raise ShapeError(f"{asked.question}: {empty[0]} is on the device meta, without numbers, and others are not")
+    for name, x in tensors.items():
+        if x.dtype.is_complex:
+            raise ShapeError(f"{asked.question}: {name} must hold real numbers, got {x.dtype}")
+    if not any(kind.is_floating_point for kind in kinds):
+        kinds = {torch.get_default_dtype()}
+    return [x.to(torch.float64 if torch.float64 in kinds else torch.float32) for x in tensors.values()]
 
 
 def _name(of: Map) -> str:

@@ -26,6 +26,7 @@ from catena.algorithms.forward_dynamics_products import Acting, forward_dynamics
 from catena.algorithms.joint_losses import with_acting
 from catena.algorithms.parameters import with_parameters
 from catena.arguments.arrays import Port, Shape, Signature
+from catena.errors import UnsupportedError
 from catena.functions.derived import in_coordinates, jvp, vjp
 from catena.functions.function import Function, by_recipe
 from catena.functions.store import Compiled, chosen_shape
@@ -121,7 +122,7 @@ class Map:
         results = [np.asarray(x) for x in (found if len(self.outputs) > 1 else (found,))]
         if self._inverted:
             batch = results[0].shape[: results[0].ndim - self.outputs[0].rank]
-            seen = [x.reshape(-1, *x.shape) for x in (*arrays, *results)] if batch == () else [*arrays, *results]
+            seen = [x[None] for x in (*arrays, *results)] if batch == () else [*arrays, *results]
             Watch(self._store, kernel, self._inverted).look(seen[: len(arrays)], seen[len(arrays) :], batch or (1,))
         return results
 
@@ -146,7 +147,11 @@ class Map:
         `some` are those of the linear inputs, counted from 0, whose gradients are wanted. Returns the map and to which
         of the linear inputs its results belong.
         """
-        assert self._adjoint is not None, "only derivatives are linear"
+        if self._adjoint is None:
+            raise UnsupportedError(
+                f"{self.function.name}: only its derivatives are linear maps with a transpose; take gradients of it "
+                "instead, which are exact by arguments that it is linear in, too"
+            )
         return self._adjoint(some)
 
     def _once(self, what: str, by: By, make: Callable[[By], Map]) -> Map:
