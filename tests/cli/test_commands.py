@@ -272,6 +272,17 @@ class TestView:
         assert still.exit_code == 2
         assert "points that touch, found none" in still.stderr
 
+    def test_joints_stop_at_their_limits(self, tmp_path: Path) -> None:
+        beyond = {}
+        for words in ((), ("--limits", "--losses")):
+            out = tmp_path / "run.npz"
+            shown = run("simulate", "seven_dof_arm", *words, "--every", 10, "--out", out)
+            assert shown.exit_code == 0, shown.output
+            made = catena.load_run(out)
+            beyond[words] = np.maximum(made.robot.lower - made.q, made.q - made.robot.upper).max()
+        assert beyond[()] > 1.0
+        assert beyond["--limits", "--losses"] < 0.2
+
     @pytest.mark.filterwarnings("default::catena.ModelWarning")
     def test_meshes_that_are_missing_are_one_line(self, tmp_path: Path) -> None:
         pytest.importorskip("PIL.Image")

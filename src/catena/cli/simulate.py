@@ -53,9 +53,10 @@ CONTROLS = ("free", "pd", "hold", "gravity")
 @click.option("--kp", metavar="NUMBERS", help="Stiffness of pd and hold; to swing at 2 Hz with what a joint carries.")
 @click.option("--kd", metavar="NUMBERS", help="Damping of pd and hold; enough not to swing.")
 @click.option("--losses", is_flag=True, help="The model's damping and friction act.")
+@click.option("--limits", is_flag=True, help="Springs push joints back that are beyond their limits.")
 @click.option("--ground", is_flag=True, help="It stands on the ground, z = 0, which its shapes touch.")
 @click.option("--feet", metavar="NAMES", help="Links or frames that touch the ground instead, with commas between.")
-@click.option("--integrator", help="See catena.simulate; midpoint, on the ground semi_implicit.")
+@click.option("--integrator", help="See catena.simulate; midpoint, with --ground or --limits semi_implicit.")
 @click.option("--out", metavar="FILE", help="Write the run (.npz), for catena view and catena.load_run.")
 @click.option("--html", metavar="FILE", help="Write a page that plays the run in any browser.")
 @click.option("--gif", metavar="FILE", help="Write a film.")
@@ -97,8 +98,8 @@ def _run(robot: Robot | System, given: dict[str, Any]) -> Run:
         "hold": lambda: controllers.hold(target, *_gains(robot, target, given)),
         "gravity": controllers.gravity_compensation,
     }[given["control"]]()
-    integrator = given["integrator"] or ("midpoint" if ground is None else "semi_implicit")
-    options = {"control": control, "joint_losses": given["losses"], "ground": ground}
+    integrator = given["integrator"] or ("semi_implicit" if ground or given["limits"] else "midpoint")
+    options = {"control": control, "joint_losses": given["losses"], "joint_limits": given["limits"], "ground": ground}
     options |= {"integrator": integrator, "every": given["every"]}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DivergenceWarning)  # the summary says so
