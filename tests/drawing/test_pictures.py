@@ -63,6 +63,17 @@ def test_what_is_nearer_hides_what_is_behind() -> None:
     assert not len(pixels_like(catena.render(robot, view=(180.0, 0.0)), 0))
 
 
+def test_marks_are_seen_through_links() -> None:
+    """The centre of mass lies inside what has it: it could not be seen otherwise."""
+    shape = '<visual><geometry><sphere radius="0.3"/></geometry></visual>'
+    inertia = '<inertial><mass value="1"/><inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial>'
+    links = f'<link name="a"/><link name="b">{inertia}{shape}</link>'
+    joint = '<joint name="j" type="continuous"><parent link="a"/><child link="b"/><axis xyz="0 0 1"/></joint>'
+    robot = catena.load(f'<robot name="r">{links}{joint}</robot>')
+    plain, marked = (np.asarray(catena.render(robot, center_of_mass=on), int) for on in (False, True))
+    assert (np.abs(marked - plain).max(axis=2) > 60).sum() > 50
+
+
 def test_the_size_of_a_ball_is_that_of_perspective() -> None:
     """Against the formula for the outline of a ball: the tangent of the half angle is r / sqrt(d² − r²)."""
     camera = Camera(np.array([5.0, 0.0, 0.0]), np.zeros(3), np.array([0.0, 0.0, 1.0]))
@@ -71,7 +82,7 @@ def test_the_size_of_a_ball_is_that_of_perspective() -> None:
 
     surface = ball(96)
     points = raster.projected(2.0 * surface.vertices)
-    pixel, _ = raster.visible(points, surface.faces.T, np.zeros(len(surface.faces), bool))
+    pixel, _ = raster.visible(points, surface.faces.T, *np.zeros((2, len(surface.faces)), bool))
     radius = raster.focus / np.sqrt(5.0**2 - 1.0)
     assert len(pixel) == pytest.approx(np.pi * radius**2, rel=0.01)
 
@@ -93,7 +104,7 @@ def test_triangles_of_all_sizes_as_if_each_pixel_were_asked_by_itself(size: floa
     corners = rng.uniform(-5, 69, (200, 1, 2)) + size * rng.standard_normal((200, 3, 2))
     points = np.concatenate([corners.reshape(-1, 2), rng.uniform(0.1, 0.3, (200, 1)).repeat(3, axis=0)], 1).T
     raster = Raster(Camera(np.array([5.0, 0, 0]), np.zeros(3), np.array([0.0, 0, 1.0])), 64, 64)
-    pixel, triangle = raster.visible(points, np.arange(600).reshape(200, 3).T, np.ones(200, bool))
+    pixel, triangle = raster.visible(points, np.arange(600).reshape(200, 3).T, np.ones(200, bool), np.zeros(200, bool))
     found, wanted = np.full((2, 64 * 64), -1)
     found[pixel] = triangle
     middle = np.stack(np.meshgrid(np.arange(64) + 0.5, np.arange(64) + 0.5), -1).reshape(-1, 1, 2)

@@ -60,7 +60,7 @@ def _following(surface: Surface, number: Array, size: float, color: str) -> Grou
     """Surfaces of one size and colour at what comes after the links."""
     count = len(number)
     turn, scale = np.tile(np.eye(3), (count, 1, 1)), np.full((count, 3), size)
-    return Group(surface, number, turn, np.zeros((count, 3)), scale, np.tile(colors.rgb(color), (count, 1)))
+    return Group(surface, number, turn, np.zeros((count, 3)), scale, np.tile(colors.rgb(color), (count, 1)), mark=True)
 
 
 def _axes(tree: Tree, names: Iterable[str], length: float) -> Iterator[Group]:
@@ -72,7 +72,7 @@ def _axes(tree: Tree, names: Iterable[str], length: float) -> Iterator[Group]:
     for axis, color in enumerate(AXES):
         along = turn @ axis_frame(np.eye(3)[axis])
         middle = shift + 0.5 * length * turn[:, :, axis]
-        yield Group(cylinder(), link, along, middle, scale, np.tile(colors.rgb(color), (len(link), 1)))
+        yield Group(cylinder(), link, along, middle, scale, np.tile(colors.rgb(color), (len(link), 1)), mark=True)
 
 
 def side_by_side(scene: Scene, places: Places) -> Array:

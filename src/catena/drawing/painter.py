@@ -52,7 +52,7 @@ class Painter:
         placed = self._triangles.placed(places)
         light = self._background * self._shadow(placed.points)[..., None]
         seen = self._raster.projected(placed.points)
-        pixel, triangle = self._raster.visible(seen, self._triangles.faces, self._triangles.back)
+        pixel, triangle = self._raster.visible(seen, self._triangles.faces, self._triangles.back, self._triangles.marks)
         if len(pixel):
             row, column = np.divmod(pixel, self._raster.width)
             owner = row // FINER * self.width + column // FINER

@@ -46,13 +46,14 @@ class Raster:
         right, up, out = self.camera.axes()
         return np.asarray(x[None, :, None] * right + y[:, None, None] * up - out)
 
-    def visible(self, points: Array, faces: Array, back: Array) -> tuple[Array, Array]:
+    def visible(self, points: Array, faces: Array, back: Array, marks: Array) -> tuple[Array, Array]:
         """Pixels that triangles cover and the triangle that is nearest there.
 
         Args:
             points: corners as `projected` gives them, (3, k).
             faces: triangles as numbers of corners, (3, m).
             back: which triangles may be seen from behind, (m,).
+            marks: which triangles are seen through all others, (m,): their depths come before those of the others.
 
         Returns:
             Pixels, numbered row by row, (p,), and numbers of triangles, (p,).
@@ -62,7 +63,10 @@ class Raster:
         for number, corners in self._candidates(points, faces):
             shown = np.flatnonzero(back[number] | (_area(corners) < 0))
             pixel, of, near = _pixels(corners.take(shown, axis=2), self.width, self.height)
-            depth = ((1.0 - near / nearest).clip(0.0, 1.0) * (2**32 - 1)).astype(np.uint64)
+            behind = 0.5 * (1.0 - near / nearest).clip(0.0, 1.0) + np.where(marks[number.take(shown)], 0.0, 0.5).take(
+                of
+            )
+            depth = (behind * (2**32 - 1)).astype(np.uint64)
             np.minimum.at(buffer, pixel, (depth << np.uint64(32)) | number.take(shown).astype(np.uint64).take(of))
         pixel = np.flatnonzero(buffer != FAR)
         return pixel, (buffer[pixel] & np.uint64(2**32 - 1)).astype(np.int64)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 import numpy as np
@@ -56,7 +56,10 @@ class Piece:
 
 @dataclass(frozen=True, eq=False)
 class Group:
-    """One surface at k places: rows of `link` (k,), `rotation` (k, 3, 3), `position`, `scale` and `color` (k, 3)."""
+    """One surface at k places: rows of `link` (k,), `rotation` (k, 3, 3), `position`, `scale` and `color` (k, 3).
+
+    A `mark` is seen through links that stand before it.
+    """
 
     surface: Surface
     link: Array
@@ -64,6 +67,7 @@ class Group:
     position: Array
     scale: Array
     color: Array
+    mark: bool = field(default=False, kw_only=True)
 
 
 @dataclass(frozen=True, eq=False)

@@ -25,6 +25,8 @@ MANY = 500
 """Things of one shape from which on they are one mesh."""
 SHADOWED = 100
 """Things up to which they cast shadows, which take as long as all else."""
+THROUGH = 0.6
+"""The opacity of links where marks are drawn that may be inside them."""
 SHADES = 12
 """Colours are told apart by so many steps of red, green and blue in what is one mesh."""
 ASPECT = 1.0
@@ -45,10 +47,11 @@ class Drawn:
         self._floor(shadows)
         self._look(server.initial_camera, self.seeing(ASPECT))
         server.initial_camera.fov, server.initial_camera.up = OPENING, tuple(map(float, self.scene.up))
+        marked = any(group.mark for group in self.scene.groups)
         self.handles: list[_Handle] = []
         for number, group in enumerate(self.scene.groups):
             kind = _Instances if len(group.link) * samples <= MANY else _OneMesh
-            self.handles.append(kind(server, f"/links/{number}", group, samples, shadows))
+            self.handles.append(kind(server, f"/links/{number}", group, samples, shadows, marked))
 
     def fit_to_windows(self) -> None:
         """Let every browser that comes see all of the scene beside the controls, whatever the shape of its window."""
@@ -111,7 +114,7 @@ class _Handle(Protocol):
 class _Instances:
     """A group as instances of one surface."""
 
-    def __init__(self, server: Any, name: str, group: Group, samples: int, shadows: bool) -> None:
+    def __init__(self, server: Any, name: str, group: Group, samples: int, shadows: bool, through: bool) -> None:
         count = len(group.link) * samples
         self.handle = server.scene.add_batched_meshes_simple(
             name,
@@ -123,6 +126,7 @@ class _Instances:
             batched_colors=np.tile(_bytes(group.color), (samples, 1)),
             side="front" if group.surface.closed else "double",
             lod="off",
+            opacity=None if group.mark or not through else THROUGH,
             cast_shadow=shadows,
             receive_shadow=shadows,
         )
@@ -139,7 +143,7 @@ class _Instances:
 class _OneMesh:
     """A group as one mesh for each colour, of all its corners."""
 
-    def __init__(self, server: Any, name: str, group: Group, samples: int, shadows: bool) -> None:
+    def __init__(self, server: Any, name: str, group: Group, samples: int, shadows: bool, through: bool) -> None:
         self._group = group
         points, faces = group.surface.welded
         _, shade = np.unique(np.round(SHADES * group.color), axis=0, return_inverse=True)
@@ -155,6 +159,7 @@ class _OneMesh:
                     (faces + first[:, None, None]).reshape(-1, 3).astype(np.uint32),
                     color=tuple(map(int, _bytes(group.color[rows].mean(axis=0)))),
                     side="front" if group.surface.closed else "double",
+                    opacity=None if group.mark or not through else THROUGH,
                     cast_shadow=shadows,
                     receive_shadow=shadows,
                 )

@@ -30,12 +30,14 @@ def corners(group: Group, turn: Array, shift: Array, scale: Array) -> Array:
 class Triangles:
     """The triangles of a number of samples of a scene, group by group, in it sample by sample, instance by instance.
 
-    `faces` (3, m) are numbers of corners among the points of a frame, `back` (m,) says which have two sides.
+    `faces` (3, m) are numbers of corners among the points of a frame, `back` (m,) says which have two sides, and
+    `marks` (m,) which are seen through all others.
     """
 
     def __init__(self, scene: Scene, samples: int) -> None:
         self.scene, self.samples = scene, samples
-        faces, back, normals = [np.zeros((3, 0), np.intp)], [np.zeros(0, bool)], [np.zeros((3, 0, 3), np.float32)]
+        faces, back, marks = [np.zeros((3, 0), np.intp)], [np.zeros(0, bool)], [np.zeros(0, bool)]
+        normals = [np.zeros((3, 0, 3), np.float32)]
         colors, counts, starts = [np.zeros((0, 3), np.float32)], [np.zeros(0, int)], [np.zeros(0, int)]
         total = known = 0
         for group in scene.groups:
@@ -44,13 +46,15 @@ class Triangles:
             first = total + len(points) * np.arange(copies)
             faces.append((numbered + first[:, None, None]).transpose(2, 0, 1).reshape(3, -1))
             back.append(np.full(copies * len(numbered), not surface.closed))
+            marks.append(np.full(copies * len(numbered), group.mark))
             normals.append(surface.normals[surface.faces.T])
             colors.append(np.tile(group.color.astype(np.float32), (samples, 1)))
             counts.append(np.full(copies, len(numbered)))
             starts.append(np.full(copies, known))
             total, known = total + copies * len(points), known + len(numbered)
-        self.faces, self.back, self._colors = np.concatenate(faces, 1), np.concatenate(back), np.concatenate(colors)
-        self._normals, count = np.concatenate(normals, 1), np.concatenate(counts)
+        self.faces, self.back, self.marks = np.concatenate(faces, 1), np.concatenate(back), np.concatenate(marks)
+        self._colors, self._normals = np.concatenate(colors), np.concatenate(normals, 1)
+        count = np.concatenate(counts)
         self._ends = np.cumsum(count)
         self._shift = np.concatenate(starts) - (self._ends - count)  # from a triangle to its normals
 
