@@ -53,6 +53,18 @@ def positions(page: Page) -> Any:
     return np.concatenate([each.handle.batched_positions for each in page._drawn.handles])  # type: ignore[attr-defined]
 
 
+def test_a_page_that_waits_says_where_it_is(
+    arm: catena.Robot, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupt(seconds: float) -> None:
+        raise KeyboardInterrupt
+
+    page = catena.view(arm, port=18_137)
+    monkeypatch.setattr("catena.drawing.page.time", SimpleNamespace(sleep=interrupt))
+    page.wait()
+    assert capsys.readouterr().out == f"'two_link_arm' is at {page.url} (Ctrl-C ends it)\n"
+
+
 def test_show_moves_what_is_drawn(page: Page) -> None:
     before = positions(page)
     page.show([1.0, -1.0])

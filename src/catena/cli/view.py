@@ -67,9 +67,7 @@ def command(
                 film(shown, path, size=given["size"], speed=given["speed"], **marks)
         click.echo(f"written    {printable(path)}")
     if not outputs:
-        page = view(robot, q, run=run, port=given["port"], **marks)
-        click.echo(f"{printable(robot.name)} is at {page.url} (Ctrl-C ends it)")
-        page.wait()
+        view(robot, q, run=run, port=given["port"], **marks).wait()
 
 
 def _placed(robot: Robot | System, q: Any) -> Any:

@@ -51,8 +51,7 @@ def view(
     """Show a robot or a system as a page in the browser: turn it, move its joints, play a run.
 
         page = catena.view(robot, q)
-        print(page.url)
-        page.wait()  # until Ctrl-C
+        page.wait()  # says where it is, until Ctrl-C
 
     The page is served from this process to this machine only, as long as it runs. In notebooks it shows below the cell.
     Needs viser, the extra `catena-dynamics[view]`.
@@ -145,7 +144,8 @@ class Page:
         write_page(self.robot, path, self._q, run=self._run, marks=self._marks)
 
     def wait(self) -> None:
-        """Serve the page until Ctrl-C, then stop it."""
+        """Say where the page is, serve it until Ctrl-C, then stop it."""
+        print(f"{self.robot.name!r} is at {self.url} (Ctrl-C ends it)", flush=True)
         try:
             while True:
                 time.sleep(0.2)
