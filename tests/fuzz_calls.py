@@ -4,6 +4,7 @@
 
 Each call is made up from the seed and its number. Processes of their own make them in chunks, so that a crash, or a
 call that takes more than five seconds of the processor's time, is seen; it is reported, and the calls after it go on.
+One that took so long to compile is made again when that is done, and has to be quick then.
 Nothing may be raised but CatenaErrors, and TypeErrors where a call does not fit the signature. What comes out must be,
 bit for bit, what plain contiguous arrays of the same numbers give; no argument may change unless `out` lies over it.
 """
@@ -31,7 +32,10 @@ from catena.kernels.call.words import Role
 
 CHUNK = 25_000
 SECONDS = 5.0
-"""How long a call may keep the processor busy, its machine code included."""
+"""How long a call may keep the processor busy, its machine code included ..."""
+
+TO_COMPILE = 60.0
+"""... and how long if its first attempt took longer than that: rare kinds compile for seconds on a busy machine."""
 
 ELSEWHERE = 10
 """One call in so many is of something that is no question: a rollout, a system, a polymer."""
@@ -218,8 +222,11 @@ def _refusal(case: Case, before: dict[str, Any], error: CatenaError) -> str | No
     return f"refused though plain arrays are not: {error}"
 
 
-def run_chunk(seed: int, first: int, count: int) -> None:
-    """Make calls one after the other; say which one is next, and what is wrong, line by line."""
+def run_chunk(seed: int, first: int, count: int, compile_first: bool = False) -> None:
+    """Make calls one after the other; say which one is next, and what is wrong, line by line.
+
+    With `compile_first`, the first is made once more before that, with the time that compiling may take.
+    """
     faulthandler.enable()
     warnings.simplefilter("ignore")
     for robot in robots():  # the first machine code takes longest
@@ -227,24 +234,33 @@ def run_chunk(seed: int, first: int, count: int) -> None:
     odd_methods.warm_up()
     for number in range(first, first + count):
         print(f"next {number}", flush=True)
+        if compile_first and number == first:
+            signal.setitimer(signal.ITIMER_PROF, TO_COMPILE)
+            _wrong(seed, number)
         signal.setitimer(signal.ITIMER_PROF, SECONDS)  # its signal ends the process
-        if number % ELSEWHERE:
-            case: Any = Case(seed, number)
-            wrong = fault(case)
-        else:
-            case = odd_methods.Call(seed, number)
-            wrong = odd_methods.fault(case)
-        if wrong:
-            print(f"wrong {number}: {case} {wrong}".replace("\n", " "), flush=True)
+        if wrong := _wrong(seed, number):
+            print(f"wrong {number}: {wrong}".replace("\n", " "), flush=True)
     print("done", flush=True)
+
+
+def _wrong(seed: int, number: int) -> str:
+    """A call and what is wrong with it; empty if nothing is."""
+    if number % ELSEWHERE:
+        case: Any = Case(seed, number)
+        found = fault(case)
+    else:
+        case = odd_methods.Call(seed, number)
+        found = odd_methods.fault(case)
+    return f"{case} {found}" if found else ""
 
 
 def faults(seed: int, first: int, count: int) -> Iterator[str]:
     """What is wrong with so many calls, made by processes that may crash or hang."""
-    number, last = first, first + count
+    number, last, slow = first, first + count, -1
     while number < last:
         at, done = number, False
         command = [sys.executable, "-m", "tests.fuzz_calls", "--chunk", str(number), "--count", str(last - number)]
+        command += ["--compile-first"] if number == slow else []
         process = subprocess.Popen([*command, "--seed", str(seed)], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
         for line in _lines(process):
             word, _, rest = line.partition(" ")
@@ -256,6 +272,9 @@ def faults(seed: int, first: int, count: int) -> Iterator[str]:
         end = _end(process)  # this closes its pipes
         if done:
             return
+        if process.returncode == -signal.SIGPROF and at != slow:
+            number = slow = at
+            continue
         yield f"{at}: {end}"
         number = at + 1
 
@@ -287,9 +306,12 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--first", type=int, default=0, help="number of the first call, to go on with an earlier run")
     parser.add_argument("--chunk", type=int, help="make the calls from this number on here, in this process")
+    parser.add_argument(
+        "--compile-first", action="store_true", help="with --chunk: give its first call time to compile"
+    )
     options = parser.parse_args()
     if options.chunk is not None:
-        run_chunk(options.seed, options.chunk, options.count)
+        run_chunk(options.seed, options.chunk, options.count, options.compile_first)
         return 0
     found = 0
     for done in range(0, options.count, CHUNK):
