@@ -20,7 +20,7 @@ html_theme = "furo"
 html_title = "Catena"
 html_static_path = ["static"]
 html_css_files = ["wide.css"]
-exclude_patterns = ["_build"]
+exclude_patterns = ["_build", "jupyter_execute"]  # what a build before this one left
 default_role = "code"
 
 myst_enable_extensions = ["dollarmath"]
