@@ -360,3 +360,10 @@ def test_what_is_nearly_right_is_guessed(tmp_path: Path, monkeypatch: pytest.Mon
         found = run(*words)
         assert found.exit_code == 2
         assert told in found.stderr
+
+
+def test_endings_of_films_are_known_before_anything_is_computed(tmp_path: Path) -> None:
+    for command in ("simulate", "view"):
+        found = run(command, tmp_path / "not there.urdf", "--gif", tmp_path / "film.txt")
+        assert found.exit_code == 2
+        assert "film.txt': expected a file that ends in .png, " in found.stderr

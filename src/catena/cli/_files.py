@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import warnings
+from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -13,7 +14,7 @@ import numpy.typing as npt
 from rich.console import Console
 from rich.table import Table
 
-from catena.errors import ClosureError, LoadError, ModelWarning, ShapeError
+from catena.errors import ClosureError, LoadError, ModelWarning, ShapeError, check_place
 from catena.load import Base, load_document, load_with_loops, opened
 from catena.model.readers.files import MAX_BYTES
 from catena.model.readers.xml import Document, open_document
@@ -111,6 +112,16 @@ def closed(system: System, q: Array | None, seed: int | None = None) -> Array:
         with suppress(ClosureError):
             return system.close(system.integrate(system.neutral(), step))
     return system.close(system.integrate(system.neutral(), away[-1]))
+
+
+def outputs(given: dict[str, Any], kinds: Sequence[str]) -> dict[str, str]:
+    """The files that a command shall write, by kind; what cannot be written is refused before anything is computed."""
+    from catena.drawing.pictures import ending  # only here: commands that draw nothing start sooner without it
+
+    found: dict[str, str] = {kind: given[kind] for kind in kinds if given[kind]}
+    for kind, path in found.items():
+        check_place(path) if kind == "out" else ending(path)
+    return found
 
 
 def numbers(text: str | None, what: str, size: int, least: float = -np.inf) -> Array | None:

@@ -10,9 +10,9 @@ import click
 import numpy as np
 
 from catena.cli import printable
-from catena.cli._files import AS_JSON, BASE, MODEL, PACKAGES, SEED, busy, closed, numbers, read_model
+from catena.cli._files import AS_JSON, BASE, MODEL, PACKAGES, SEED, busy, closed, numbers, outputs, read_model
 from catena.drawing.arrows import CONTACTS
-from catena.errors import DivergenceWarning, check_place
+from catena.errors import DivergenceWarning
 from catena.load import Base
 from catena.robot import Robot
 from catena.simulation import controllers
@@ -69,19 +69,17 @@ def command(file: str, base: Base, roots: tuple[str, ...], as_json: bool, **give
     FILE is a URDF, MJCF or TOML file, "-" for standard input, or the name of a model that comes along. Loops are closed
     near --q. Ctrl-C ends it early, and what was computed so far is written.
     """
-    outputs = {kind: given[kind] for kind in ("out", "html", "gif", "mp4") if given[kind]}
-    for path in outputs.values():
-        check_place(path)
+    files = outputs(given, ("out", "html", "gif", "mp4"))
     robot = read_model(file, base, roots)
     run = _run(robot, given)
-    for kind, path in outputs.items():
+    for kind, path in files.items():
         with busy("writing"):
             run.save(path) if kind == "out" else run.render(path, forces=CONTACTS if given["contacts"] else None)
     found = summary(run)
     if as_json:
-        click.echo(json.dumps({**found, "files": list(outputs.values())}, indent=2))
+        click.echo(json.dumps({**found, "files": list(files.values())}, indent=2))
     else:
-        _tell(robot, found, list(outputs.values()))
+        _tell(robot, found, list(files.values()))
     if "interrupted at" in run.how:
         raise KeyboardInterrupt
 

@@ -8,11 +8,11 @@ import click
 import numpy as np
 
 from catena.cli import printable
-from catena.cli._files import BASE, MODEL, PACKAGES, busy, closed, numbers, read_model
+from catena.cli._files import BASE, MODEL, PACKAGES, busy, closed, numbers, outputs, read_model
 from catena.drawing.arrows import BEARINGS, CONTACTS
 from catena.drawing.page import PORT, view
 from catena.drawing.pictures import film, render
-from catena.errors import ClosureError, check_place
+from catena.errors import ClosureError
 from catena.load import Base
 from catena.robot import Robot
 from catena.run_file import load_run
@@ -50,15 +50,13 @@ def command(
     Without a file to write, a page is served to this machine until Ctrl-C, with sliders for the joints or controls to
     play the run. A film of a model, not of a run, lets its joints sway.
     """
-    outputs = {kind: given[kind] for kind in ("png", "gif", "mp4", "html") if given[kind]}
-    for path in outputs.values():
-        check_place(path)
+    files = outputs(given, ("png", "gif", "mp4", "html"))
     run = load_run(file) if file.endswith(".npz") else None
     robot = read_model(file, base, roots) if run is None else run.robot
     q = _placed(robot, numbers(configuration, "--q", robot.nq))
     carried = CONTACTS if given["contacts"] else BEARINGS if given["forces"] else None
     marks: dict[str, Any] = {"frames": frames, "center_of_mass": com, "forces": carried}
-    for kind, path in outputs.items():
+    for kind, path in files.items():
         with busy("drawing"):
             if kind == "png" and run is None:
                 render(robot, q, path, size=given["size"], **marks)
@@ -66,7 +64,7 @@ def command(
                 shown = run if run is not None else _swaying(robot, q)
                 film(shown, path, size=given["size"], speed=given["speed"], **marks)
         click.echo(f"written    {printable(path)}")
-    if not outputs:
+    if not files:
         view(robot, q, run=run, port=given["port"], **marks).wait()
 
 

@@ -67,7 +67,7 @@ def render(
     """
     images = optional("PIL.Image", "view", "pictures need Pillow")
     if path is not None:
-        _ending(path, STILL)
+        ending(path, STILL)
     a_robot("render", robot)
     states = configurations(robot, q)
     marks = Marks(frames, truth("center_of_mass", center_of_mass), arrows_of(robot, forces, batched(robot, q)))
@@ -79,8 +79,8 @@ def render(
     return picture
 
 
-def _ending(path: str | os.PathLike[str], known: Sequence[str]) -> str:
-    """How the name of a file to write ends, one of those known."""
+def ending(path: str | os.PathLike[str], known: Sequence[str] = (*STILL, *FILMS)) -> str:
+    """How the name of a file to write ends, one of those known; places where none can be written are refused."""
     check_place(path)
     if (kind := Path(path).suffix.lower()) not in known:
         raise UnsupportedError(f"render: {os.fspath(path)!r}: expected a file that ends in {', '.join(known)}")
@@ -136,7 +136,7 @@ def film(
     speed: float = 1.0,
 ) -> None:
     """Draw a run as a film, or its last state as a picture; see `run.render`."""
-    kind = _ending(path, (*STILL, *FILMS))
+    kind = ending(path)
     marks = Marks(frames, truth("center_of_mass", center_of_mass), arrows_of(run.robot, forces, run.q, run))
     if kind == ".html":
         from catena.drawing.page import write_page
