@@ -3,18 +3,12 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 
-from click.testing import CliRunner, Result
+from tests.commands import run
 
 import catena
 from catena import robots
-from catena.cli import main
 from catena.functions.count import count
-
-
-def run(*arguments: str | Path, stdin: str | None = None) -> Result:
-    return CliRunner().invoke(main, [str(argument) for argument in arguments], input=stdin)
 
 
 def test_counts_of_a_file() -> None:

@@ -15,11 +15,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from click.testing import CliRunner, Result
+from click.testing import Result
+from tests.commands import run
 
 import catena
 from catena import robots
-from catena.cli import main
 from catena.simulation.run import Run
 
 FILES = {
@@ -54,10 +54,6 @@ model = "two_link_arm"
 model = "two_link_arm"
 position = [1.0, 0.0, 0.0]
 """
-
-
-def run(*arguments: Any, stdin: str | None = None, **environment: str) -> Result:
-    return CliRunner().invoke(main, [str(a) for a in arguments], input=stdin, env=environment, prog_name="catena")
 
 
 @pytest.fixture(autouse=True)

@@ -63,9 +63,8 @@ class Raster:
         for number, corners in self._candidates(points, faces):
             shown = np.flatnonzero(back[number] | (_area(corners) < 0))
             pixel, of, near = _pixels(corners.take(shown, axis=2), self.width, self.height)
-            behind = 0.5 * (1.0 - near / nearest).clip(0.0, 1.0) + np.where(marks[number.take(shown)], 0.0, 0.5).take(
-                of
-            )
+            layer = np.where(marks[number.take(shown)], 0.0, 0.5)
+            behind = layer.take(of) + 0.5 * (1.0 - near / nearest).clip(0.0, 1.0)
             depth = (behind * (2**32 - 1)).astype(np.uint64)
             np.minimum.at(buffer, pixel, (depth << np.uint64(32)) | number.take(shown).astype(np.uint64).take(of))
         pixel = np.flatnonzero(buffer != FAR)
