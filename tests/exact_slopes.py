@@ -11,7 +11,7 @@ from mpmath import mp, mpf
 import catena
 from catena.algorithms.configurations import DIFFERENCE, INTEGRATE
 from catena.functions.function import Function
-from catena.functions.linkwise import evaluate
+from catena.functions.on_scalars import evaluate
 
 DIGITS = 50
 STEP = mpf(10) ** -18

@@ -22,7 +22,7 @@ LAYERS = [
     {"functions.function", "model", "robots"},
     {"functions.following", "sweeps"},
     {"trace.recorder", "functions.linkwise", "functions.recipes", "arguments.arrays", "arguments.links"},
-    {"functions.derived"},
+    {"functions.derived", "functions.on_scalars"},
     {"algorithms"},
     {"functions.catalogue"},
     {"kernels"},

@@ -16,7 +16,8 @@ from tests.mechanisms import MOVING
 import catena
 from catena.algorithms.configurations import DIFFERENCE, INTEGRATE, NORMALIZE
 from catena.functions import engine
-from catena.functions.linkwise import evaluate, lowered_for, trace
+from catena.functions.linkwise import lowered_for, trace
+from catena.functions.on_scalars import evaluate
 from catena.trace.derivatives import jacobian
 from catena.trace.graph import Expr
 from catena.trace.interpret import values

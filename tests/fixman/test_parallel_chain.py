@@ -10,7 +10,7 @@ import pytest
 import catena
 from catena.algorithms.pieces import functions, solved_for
 from catena.fixman import solve_in_pieces
-from catena.functions.linkwise import evaluate
+from catena.functions.on_scalars import evaluate
 from catena.functions.piece_kernels import ports_of
 from catena.model.pattern import Pattern, Run, part_of, pattern_of
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from dataclasses import replace
 
 import numpy as np
@@ -10,9 +11,10 @@ from tests import asking, mimics
 
 import catena
 from catena.functions import catalogue, coupled
+from catena.functions.composed import Composed
 from catena.functions.engine import kernel
 from catena.functions.function import Function
-from catena.functions.linkwise import evaluate
+from catena.functions.on_scalars import evaluate
 
 
 @pytest.fixture(scope="module")
@@ -329,3 +331,37 @@ def test_what_acts_on_links_is_refused(forces: dict[str, object]) -> None:
     gripper = catena.load(catena.robots.path("gripper"))
     with pytest.raises(catena.UnsupportedError, match=f"a rollout with {next(iter(forces))}.*mimics"):
         gripper.rollout([0.02], [0.0], None, 1e-3, steps=1, **forces)
+
+
+def test_forces_in_joints(chain: mimics.Pair, rng: np.random.Generator) -> None:
+    """What joints pass on is what moves the links as they move, whoever drives the followers."""
+    (q, v, tau), robot, full, G = state(chain, rng), chain.robot, chain.full, chain.G
+    f = rng.standard_normal((robot.tree.n, 6))
+    found = robot.reactions(q, v, tau, f)
+    close(found.acceleration, robot.forward_dynamics(q, v, tau, f))
+    close(found.wrench, full.interlink_forces(chain.wide(q), G @ v, G @ found.acceleration, f), 1e-9)
+
+
+def test_derivatives_with_other_parameters(hand: mimics.Pair, rng: np.random.Generator) -> None:
+    (q, v, tau), robot, h = state(hand, rng), hand.robot, 1e-6
+    row = robot.parameters().vector * rng.uniform(0.8, 1.2, robot.parameters().vector.shape)
+    found = robot.forward_dynamics_derivatives(q, v, tau, parameters=row)
+    for d, column in zip(np.eye(robot.nv), found.dq.T, strict=True):
+        ahead, behind = (robot.forward_dynamics(q + s * d, v, tau, parameters=row) for s in (h, -h))
+        close(column, (ahead - behind) / (2 * h), 1e-6)
+
+
+def test_every_question_is_machine_code(hand: mimics.Pair, rng: np.random.Generator) -> None:
+    """Nothing is composed with NumPy but what is meant to be, to compare with."""
+    asked, refused = 0, []
+    for question in mimics.questions(hand.robot, rng):
+        asked += 1
+        try:
+            with contextlib.suppress(catena.SingularError):  # too few joints move the link, or it has no mass
+                question()
+        except catena.UnsupportedError:
+            refused.append(question.label)
+    composed = {x.name for x in hand.robot._compiled._things.values() if isinstance(x, Composed)}
+    assert composed == {"dense"}
+    assert asked > 60
+    assert refused == []

@@ -17,7 +17,7 @@ from catena.functions.catalogue import FORWARD_DYNAMICS, INVERSE_DYNAMICS, MASS_
 from catena.functions.derived import jvp, vjp
 from catena.functions.engine import kernel
 from catena.functions.function import Function, by_recipe, kind
-from catena.functions.linkwise import evaluate
+from catena.functions.on_scalars import evaluate
 
 TREE = with_rotors(catena.random_tree(60, 10, MOVING, 0.6))
 CHAIN = catena.random_tree(21, 4, ["universal", "revolute", "spherical"], 0.0)

@@ -14,7 +14,7 @@ from tests import mimics
 import catena
 from catena.functions import catalogue, coupled
 from catena.functions.function import Function
-from catena.functions.linkwise import evaluate
+from catena.functions.on_scalars import evaluate
 from catena.model.singular import check_invertible
 
 pin = pytest.importorskip("pinocchio")

@@ -8,7 +8,8 @@ from tests.mechanisms import ALL, relative
 
 from catena.functions.catalogue import BIAS, FORWARD_DYNAMICS, INVERSE_DYNAMICS, MASS_MATRIX_TIMES
 from catena.functions.function import kind
-from catena.functions.linkwise import evaluate, lowered_for
+from catena.functions.linkwise import lowered_for
+from catena.functions.on_scalars import evaluate
 from catena.kernels.codegen.context import WORDS, context_of, layout_of
 from catena.trace.graph import LEAF, Expr, live
 from catena.trace.interpret import _OPERATIONS

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from catena.algorithms.configurations import difference_slope
 from catena.errors import UnsupportedError
-from catena.functions.function import Function, by_recipe
+from catena.functions.function import Function
 from catena.functions.recipes import Ask
 from catena.scalars import is_zero, sign
 from catena.spatial import Dofs
@@ -151,6 +151,6 @@ def _with_torques(function: Function, alone: Function, of: str, taken: Callable[
 
     name = f"{function.name}/{alone.name}"
     if function.recipe is not None and tau is not None:
-        algorithm = by_recipe if function.algorithm is by_recipe else driven_against
+        algorithm = driven_against if function.sweeps else function.algorithm
         return replace(function, name=name, algorithm=algorithm, recipe=by_hand)
     return replace(function, name=name, algorithm=to_be_driven if tau is None else driven_against)

@@ -27,10 +27,9 @@ from catena.algorithms.innovations import factor, solve
 from catena.algorithms.inverse_matrix import Matrix, Whitener
 from catena.algorithms.steps import smoothed
 from catena.functions.function import Function
-from catena.scalars import Scalar, unless_lost_in_rounding
-from catena.spatial import Dofs, Force, Motion, SmallSymmetric, small
-from catena.spatial.axes import InverseOfSmall
-from catena.spatial.mobility import Mobility
+from catena.scalars import Scalar
+from catena.spatial import Dofs, Force, Motion
+from catena.spatial.mobility import Mobility, inertia_of
 from catena.sweeps import Field, Links
 
 
@@ -46,14 +45,14 @@ def operational_inertia(
 ) -> tuple[Matrix, Matrix]:
     """Λ = Ω⁻¹ and Ω of frames together."""
     Omega = mobility(links, q, *points, places=places)
-    return inverse(Omega)[0], Omega
+    return inertia_of(Omega)[0], Omega
 
 
 def consistent_inverse(links: Any, q: Field, *points: list[Scalar] | None, places: Sequence[Place]) -> Matrix:
     """J̄ = M⁻¹ Jᵀ Λ, nv rows: the right inverse of J that is weighted by M."""
     whitener = Whitener(links, q)
     columns = whitener.wrenches(q, places, points)
-    _, hold, sure = inverse(whitener.products(columns, columns))
+    _, hold, sure = inertia_of(whitener.products(columns, columns))
     rows = whitener.products(whitener.torques(), columns)
     return [[sure * x for x in hold @ Dofs(row)] for row in rows]
 
@@ -64,7 +63,7 @@ def operational_dynamics(
     """Λ, μ and p of Λ ẍ + μ + p = F: μ = Λ (J M⁻¹ C v − J̇ v) and p = Λ J M⁻¹ g (Khatib 1987)."""
     points: list[Any] = list(points_of(point, places))
     Omega = mobility(links, q, *points, places=places)
-    Lambda, hold, sure = inverse(Omega)
+    Lambda, hold, sure = inertia_of(Omega)
     factors = factor(links, q)
     swung, hung = (
         jacobian_times(links, q, solve(links, q, *factors, torque), point, places=places)
@@ -73,20 +72,6 @@ def operational_dynamics(
     drift = jacobian_dot_times(links, q, v, point, places=places)
     mu, p = hold @ Dofs([x - y for x, y in zip(swung, drift, strict=True)]), hold @ Dofs(hung)
     return Lambda, [sure * x for x in mu], [sure * x for x in p]
-
-
-def inverse(S: Matrix) -> tuple[Matrix, InverseOfSmall, Scalar]:
-    """Λ = S⁻¹ of a mobility, without pivoting; its factors; and one, or infinite where no inverse can be had.
-
-    One divided by an entry of the diagonal of Λ is what elimination leaves of that of S, if it comes last. Where that
-    is no more than the rounding of what is along all three axes, nothing is left, and the diagonal of Λ is infinite.
-    """
-    symmetric = SmallSymmetric.of(S)
-    rows = small.inverse(symmetric).rows
-    along = [S[i][i] + S[i + 1][i + 1] + S[i + 2][i + 2] for i in range(0, len(S), 3)]
-    sure = unless_lost_in_rounding([along[i // 3] * rows[i][i] for i in range(len(S))])
-    whole = [[x * (sure if i == j else 1) for j, x in enumerate(row)] for i, row in enumerate(rows)]
-    return whole, symmetric.inv, sure
 
 
 def response(links: Links, q: Field, G: Field, D: Field, f: Field) -> tuple[Field, Field]:

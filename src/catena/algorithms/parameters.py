@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from catena.errors import UnsupportedError
-from catena.functions.function import Function, by_recipe, kind
+from catena.functions.function import Function, kind
 from catena.functions.recipes import Ask
 from catena.sweeps import Links
 
@@ -45,10 +45,11 @@ def with_parameters(function: Function) -> Function:
     adopting = replace(
         function,
         name=f"{function.name}/parameters",
-        algorithm=by_recipe if function.algorithm is by_recipe else algorithm,
+        algorithm=algorithm if function.sweeps else function.algorithm,
         inputs={**function.inputs, "parameters": "parameters"},
         regroup=False,
         recipe=None if function.recipe is None else recipe,
+        adopts=function,
     )
     return adopting
 

@@ -19,7 +19,7 @@ from catena.algorithms.innovations import FACTOR, SOLVE
 from catena.algorithms.joint_losses import AT_JOINTS, AtJoints, stretch_at, with_acting, with_joint_losses
 from catena.algorithms.newton_euler import inverse_dynamics
 from catena.algorithms.parameters import with_parameters
-from catena.functions.function import Function, by_recipe, kind
+from catena.functions.function import Function, kind, on_any_scalars
 from catena.functions.recipes import Ask
 from catena.scalars import Scalar, sign
 from catena.spatial import Dofs, Force, Motion, RigidInertia, Sym3, Vec3
@@ -144,11 +144,12 @@ def _accelerations_by_parameters(acting: AtJoints) -> Function:
     size = "10n" + ("+3nv" if acting.losses else "") + ("+2nv" if acting.springs else "")
     return Function(
         f"forward_dynamics_parameter_derivatives{acting.suffix}",
-        by_recipe,
+        on_any_scalars,
         FD3.inputs,
         {"derivatives": f"dense:nv,{size}"},
         optional=FD3.optional,
         recipe=lambda ask, *state: accelerations_by_parameters(ask, acting, *state),
+        steepness=10,
     )
 
 

@@ -28,7 +28,7 @@ from catena.algorithms.parameters import with_parameters
 from catena.arguments.arrays import Port, Shape, Signature
 from catena.errors import UnsupportedError
 from catena.functions.derived import in_coordinates, jvp, vjp
-from catena.functions.function import Function, by_recipe
+from catena.functions.function import Function
 from catena.functions.store import Compiled, chosen_shape
 from catena.functions.watch import Watch
 from catena.questions.derivative_products import SHORT
@@ -102,7 +102,7 @@ class Map:
     @property
     def has_jvp(self) -> bool:
         """Whether it has derivatives: not if it is composed with NumPy."""
-        return self.function.algorithm is not by_recipe
+        return self.function.sweeps
 
     @property
     def has_vjp(self) -> bool:

@@ -15,8 +15,8 @@ import numpy as np
 from catena.arguments.scalars import a_robot
 from catena.functions.catalogue import function_named
 from catena.functions.coupled_recipes import served
-from catena.functions.engine import evaluate, lowered_for, trace
 from catena.functions.function import Function
+from catena.functions.on_scalars import evaluate, trace_for
 from catena.model.dh import from_dh
 from catena.model.tree import Tree
 from catena.scalars import Scalar
@@ -40,7 +40,7 @@ def count(robot: Robot, function: str | Function = "forward_dynamics", *, fused:
     """
     chosen = function if isinstance(function, Function) else function_named(function)
     chosen = served(a_robot("count", robot).tree, chosen)
-    outputs = trace(lowered_for(robot.tree, chosen), chosen)[1]
+    outputs = trace_for(robot.tree, chosen, ())[1]
     expressions = [x for output in outputs.values() for x in output]
     return count_fused(expressions) if fused else count_operations(expressions)
 

@@ -9,7 +9,7 @@ here. What is left is refused, with the name of a joint.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -18,13 +18,16 @@ import numpy.typing as npt
 
 from catena.algorithms import determinant, regressor
 from catena.algorithms.energy import GRAVITY_TORQUE
+from catena.algorithms.fixman import REACTIONS
 from catena.algorithms.forward_dynamics import FD2, FD3
 from catena.algorithms.forward_dynamics_derivatives import FORWARD_DYNAMICS_DERIVATIVES
 from catena.algorithms.inverse_dynamics_derivatives import INVERSE_DYNAMICS_DERIVATIVES
 from catena.algorithms.inverse_matrix import INVERSE_MASS_MATRIX as USUAL_INVERSE
 from catena.algorithms.joint_losses import AT_JOINTS, AtJoints, with_acting
 from catena.algorithms.kinematics import LINK_ACCELERATIONS, PLACEMENTS
+from catena.algorithms.newton_euler import INTERLINK_FORCES
 from catena.algorithms.operational_space import MOBILITY
+from catena.algorithms.parameters import with_parameters
 from catena.algorithms.wrench_derivatives import (
     FORWARD_DYNAMICS_WRENCH_DERIVATIVE,
     INVERSE_DYNAMICS_WRENCH_DERIVATIVE,
@@ -32,7 +35,7 @@ from catena.algorithms.wrench_derivatives import (
 from catena.functions.catalogue import BIAS
 from catena.functions.coupled import FORWARD_DYNAMICS, LOG_DETERMINANT, SOLVE, WORD
 from catena.functions.following import understood
-from catena.functions.function import Function, by_recipe, is_dense
+from catena.functions.function import Function, is_dense, on_any_scalars
 from catena.functions.linearization import LINEARIZE
 from catena.functions.recipes import Ask, columns, inverses
 from catena.model.mimic import followers, refuse_followers
@@ -100,10 +103,12 @@ def served(tree: Tree, function: Function) -> Function:
     """The function that answers for a tree, or an UnsupportedError that names a joint."""
     if followers(tree) is None:
         return function
+    if function.adopts is not None and function.adopts.name in SUBSTITUTES:
+        function = with_parameters(SUBSTITUTES[function.adopts.name])
     function = SUBSTITUTES.get(function.name, function)
-    made = WORD in function.name.split("/") or (function.question in COMPOSED and function.algorithm is by_recipe)
+    made = WORD in function.name.split("/") or (function.question in COMPOSED and not function.sweeps)
     whole = function.question in SERVED and not any(map(_odd, function.outputs.values()))
-    known = function.algorithm is by_recipe or understood(function)
+    known = not function.sweeps or understood(function)
     if not known or not (made or whole):
         refuse_followers(tree, function.question)
     return function
@@ -116,12 +121,42 @@ def _odd(kind_name: str) -> bool:
 
 
 def _composed(usual: Function, recipe: Callable[..., Any]) -> Function:
-    """A recipe in place of a usual function, with the same arrays."""
-    return replace(usual, name=f"{usual.name}/{WORD}", algorithm=by_recipe, recipe=recipe, optional=usual.optional)
+    """A recipe in place of a usual function, with the same arrays; what it asks for is served, too."""
+
+    def serving(ask: Ask, *arrays: Array) -> Any:
+        return recipe(_Serving(ask), *arrays)
+
+    return replace(usual, name=f"{usual.name}/{WORD}", algorithm=on_any_scalars, recipe=serving)
+
+
+@dataclass(frozen=True)
+class _Serving:
+    """What a recipe asks with: of each function, the one that answers where joints follow others."""
+
+    ask: Ask
+
+    @property
+    def tree(self) -> Tree:
+        return self.ask.tree
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        return self.ask.dtype
+
+    @property
+    def gravity(self) -> Any:
+        return self.ask.gravity
+
+    def __call__(self, function: Function, *arrays: Any) -> Any:
+        return self.ask(served(self.ask.tree, function), *arrays)
 
 
 def _inverse(ask: Ask, q: Array) -> Array:
-    return columns(ask, SOLVE, ask.tree.nv, q)
+    """(Gᵀ M G)⁻¹, of each column what is above the diagonal: sweeps of traced scalars then end at its joint."""
+    found = columns(ask, SOLVE, ask.tree.nv, q)
+    row, column = np.tril_indices(ask.tree.nv, -1)
+    found[..., row, column] = found[..., column, row]
+    return found
 
 
 INVERSE_MASS_MATRIX = _composed(USUAL_INVERSE, _inverse)
@@ -162,6 +197,13 @@ def _by_parameters(ask: Ask, *state: Array) -> Array:
     return np.asarray(-_inverse(ask, q) @ ask(regressor.REGRESSOR, q, v, ask(FORWARD_DYNAMICS, *state)))
 
 
+def _reactions(ask: Ask, *state: Array) -> tuple[Array, Array]:
+    """Accelerations, and the wrenches that links get through their joints; a follower's also drives it."""
+    q, v, _, *f_ext = state
+    a = ask(FORWARD_DYNAMICS, *state)
+    return a, ask(INTERLINK_FORCES, q, v, a, *f_ext)
+
+
 _LINKS = replace(FD2, name="forward_link_dynamics")
 _BY_PARAMETERS = regressor.ACCELERATIONS_BY_PARAMETERS[AtJoints()]
 
@@ -176,6 +218,7 @@ SUBSTITUTES = {
     FORWARD_DYNAMICS_WRENCH_DERIVATIVE.name: _composed(FORWARD_DYNAMICS_WRENCH_DERIVATIVE, _by_wrenches),
     MOBILITY.name: _composed(MOBILITY, _mobilities),
     _LINKS.name: _composed(_LINKS, _link_dynamics),
+    REACTIONS.name: _composed(REACTIONS, _reactions),
     _BY_PARAMETERS.name: _composed(_BY_PARAMETERS, _by_parameters),
     **{usual.name: _composed(usual, usual.recipe) for usual in LINEARIZE.values() if usual.recipe is not None},
 }

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from catena.functions.function import Function
-from catena.functions.linkwise import evaluate, lowered_for, trace
+from catena.functions.linkwise import lowered_for, trace
+from catena.functions.on_scalars import evaluate
 
 if TYPE_CHECKING:
     from catena.robot import Robot

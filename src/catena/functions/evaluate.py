@@ -13,7 +13,7 @@ from catena.errors import CatenaError, ShapeError, UnsupportedError, shown
 from catena.functions.catalogue import function_named
 from catena.functions.coupled_recipes import served
 from catena.functions.function import kind
-from catena.functions.linkwise import evaluate as run
+from catena.functions.on_scalars import evaluate as run
 from catena.scalars import Scalar, arctan2, sincos, sqrt
 
 if TYPE_CHECKING:

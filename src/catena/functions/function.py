@@ -122,6 +122,11 @@ def dense_shape(name: str, n: int, nq: int, nv: int) -> tuple[int, ...]:
     return tuple(sum(_size(term, {"n": n, "nq": nq, "nv": nv}) for term in word.split("+")) for word in words)
 
 
+def array_shape(name: str, n: int, nq: int, nv: int) -> tuple[int, ...]:
+    """The shape of an array of any kind for a mechanism of n links."""
+    return dense_shape(name, n, nq, nv) if is_dense(name) else kind(name).full_shape(n, nq, nv)
+
+
 def _size(term: str, sizes: Mapping[str, int]) -> int:
     """A multiple of a size, such as "10n", or a number."""
     letters = term.lstrip("0123456789")
@@ -134,6 +139,14 @@ def by_recipe(*arguments: Any) -> Any:
     raise UnsupportedError("a function composed of others with NumPy has no algorithm for other scalars")
 
 
+def on_any_scalars(*arguments: Any) -> Any:
+    """In place of an algorithm: the recipe runs on arrays of scalars of any kind, so that small robots get code of it.
+
+    See :mod:`catena.functions.on_scalars`.
+    """
+    raise UnsupportedError("a function composed of others has no sweeps of its own")
+
+
 @dataclass(frozen=True)
 class Function:
     """An algorithm with the names and kinds of its arrays.
@@ -142,7 +155,7 @@ class Function:
     that a call may leave out are listed in `optional`, and then reach the algorithm as None. An output of a kind such
     as "dense:nv,nv" is a nested list of scalars, which only unrolled kernels can make. `recipe` takes the
     place of loops, from what other functions' loops give (see :mod:`catena.functions.composed`), and of the
-    algorithm where that is :func:`by_recipe`. `regroup` and
+    algorithm where that is :func:`by_recipe` or :func:`on_any_scalars`. `regroup` and
     `choose` say which lowering passes the algorithm can bear: see :func:`catena.model.lowering.lowered.lower`; with
     `cut` it asks links whether their own inertia has an inverse, and with `turn` it runs on chains whose frames are
     turned. `positive` inputs must be finite and above zero.
@@ -151,7 +164,7 @@ class Function:
     numbers in float64 whatever its own results are in.
     `steepness` is set where straight-line code grows with the cube of the length of a chain, and the larger the faster:
     long before other functions, that is too much to compile. `roles` tells what arrays are that do not go by their
-    usual names.
+    usual names. `adopts` is the function that this one is with the numbers of a robot as one more input.
     """
 
     name: str
@@ -169,6 +182,7 @@ class Function:
     double: bool = False
     steepness: int = 0
     roles: Mapping[str, str] = field(default_factory=dict)
+    adopts: Function | None = None
 
     def role(self, name: str) -> str:
         """The usual name of an array, such as "tau"; a direction of it is "dtau", a weight "wtau"."""
@@ -180,6 +194,16 @@ class Function:
     def question(self) -> str:
         """What users call it."""
         return self.name.partition("/")[0]
+
+    @property
+    def sweeps(self) -> bool:
+        """Whether it has an algorithm of its own, and is not composed of other functions."""
+        return self.algorithm not in (by_recipe, on_any_scalars)
+
+    @property
+    def composed(self) -> bool:
+        """Whether it is composed of other functions on scalars of any kind."""
+        return self.algorithm is on_any_scalars
 
     @property
     def dense(self) -> bool:

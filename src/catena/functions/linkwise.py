@@ -25,23 +25,12 @@ Outputs = dict[str, tuple[list[Scalar], tuple[int, ...]]]
 Traced = tuple[dict[str, int], dict[str, list[Operand]]]
 
 
-def evaluate(
-    tree: Tree, function: Function, values: Mapping[str, Any], scalar: Callable[[float], Scalar] = float
-) -> Any:
-    """The readable reference: run the algorithm link by link on scalars made by ``scalar``.
-
-    ``values`` holds the inputs by name; those left out must be optional. Returns what the algorithm returns with fields
-    turned into nested lists, one entry for each output. Scalars with more digits than floats get the mechanism as it is
-    given, lowered in their own arithmetic.
-    """
-    constants = exact_constants(whole_tree(tree), scalar) if is_finer(scalar) else None
-    links = RealLinks(lowered_for(tree, function), scalar, constants)
-    fields = {}
-    for name, kind_name in function.given(tuple(values)).items():
-        numbers = [scalar(x) for x in np.ravel(np.asarray(values[name], dtype=object)).tolist()]
-        fields[name] = _spread(links, kind(kind_name), numbers, function.role(name))
-    results = _run(function, links, fields)
-    return {name: np.array(numbers, dtype=object).reshape(shape) for name, (numbers, shape) in results.items()}
+def links_for(tree: Tree, function: Function, scalar: Callable[[float], Scalar] | None = None) -> RealLinks:
+    """The links that a function runs on, with the mechanism's numbers made by ``scalar``, or as they are."""
+    lowered = lowered_for(tree, function)
+    if scalar is None:
+        return RealLinks(lowered)
+    return RealLinks(lowered, scalar, exact_constants(whole_tree(tree), scalar) if is_finer(scalar) else None)
 
 
 def trace(lowered: Lowered, function: Function, present: tuple[str, ...] = ()) -> Traced:

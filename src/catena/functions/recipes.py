@@ -15,6 +15,7 @@ import numpy.typing as npt
 from catena.functions.function import Function, kind
 from catena.model.tree import Tree
 from catena.scalars import ROUNDING
+from catena.spatial.mobility import inertia_of
 
 Array = npt.NDArray[Any]
 
@@ -42,6 +43,8 @@ def inverses(matrices: Array, dtype: npt.DTypeLike) -> Array:
     Rounding along one axis is that, in `dtype`, of what is along all three. One divided by a diagonal entry of the
     inverse is what elimination leaves of that entry, if it comes last.
     """
+    if matrices.dtype == object:
+        return np.array(inertia_of(matrices.tolist())[0], dtype=object).reshape(matrices.shape)
     found = np.full_like(matrices, np.nan)
     with np.errstate(all="ignore"):
         good = np.isfinite(matrices).all(axis=(-1, -2)) & (np.linalg.slogdet(matrices)[0] != 0.0)

@@ -75,7 +75,8 @@ class Compiled(Books):
         if kernel_shape is None and shape == "rolled" and self._worth_cutting(function, dtype):
             shape = "in pieces"
         key = "kernel", function.name, present, dtype.name, shape
-        return self.once(key, lambda: self._built(function, present, dtype, shape))
+        asked = kernel_shape if function.composed else shape
+        return self.once(key, lambda: self._built(function, present, dtype, shape, asked))
 
     def repeated(
         self,
@@ -104,7 +105,10 @@ class Compiled(Books):
 
         return served(self.tree, function)
 
-    def _built(self, function: Function, present: tuple[str, ...], dtype: np.dtype[Any], shape: str) -> Any:
+    def _built(
+        self, function: Function, present: tuple[str, ...], dtype: np.dtype[Any], shape: str, asked: str | None
+    ) -> Any:
+        """Make what answers; a recipe with NumPy gets the functions that it asks for in the shape `asked`."""
         from catena.kernels.build import rolled_kernel, signature, unrolled_kernel
 
         if shape == "in pieces":
@@ -113,12 +117,14 @@ class Compiled(Books):
             described = signature(self.tree, function, present, dtype)
             return InPieces(Pieces.of(self), described, lambda: self.kernel(function, present, dtype, "rolled"))
         found = followers(self.tree)
-        if found is not None and shape == "rolled" and function.algorithm is not by_recipe:
+        if found is not None and shape == "rolled" and function.sweeps:
             function = self._by_whole_tree(found, function, present, dtype)
         if function.recipe is not None and (function.algorithm is by_recipe or shape == "rolled"):
             described = signature(self.tree, function, present, dtype)
-            asked = np.dtype(np.float64) if function.double else dtype
-            return Composed(function.recipe, described, self.tree, lambda f, given: self.kernel(f, given, asked, shape))
+            in_dtype = np.dtype(np.float64) if function.double else dtype
+            return Composed(
+                function.recipe, described, self.tree, lambda f, given: self.kernel(f, given, in_dtype, asked)
+            )
         return (unrolled_kernel if shape == "unrolled" else rolled_kernel)(self.tree, function, present, dtype)
 
     def _by_whole_tree(
@@ -172,7 +178,7 @@ def chosen_shape(tree: Tree, function: Function, shape: str | None) -> str:
     if shape is None or not tree.n:  # where there is no link, there is no loop either
         small = tree.n <= UNROLLED and _steepness(tree, function) <= STEEP
         shape = "unrolled" if whole or small else "rolled"
-    if shape == "unrolled" and tree.n > UNROLLABLE and function.algorithm is not by_recipe:
+    if shape == "unrolled" and tree.n > UNROLLABLE and function.sweeps:
         other = "a method without whole matrices" if whole else "kernel='rolled'"
         raise UnsupportedError(
             f"{function.question} unrolled for {tree.n:,} links: expected at most {UNROLLABLE} links; use {other}"

@@ -29,8 +29,9 @@ from typing import Any
 import numpy as np
 
 from catena.arguments.arrays import Port, Signature
-from catena.functions.function import Function, Kind, Repeated, dense_shape, is_dense, kind
-from catena.functions.linkwise import lowered_for, trace
+from catena.functions.function import Function, Kind, Repeated, array_shape, kind
+from catena.functions.linkwise import lowered_for
+from catena.functions.on_scalars import trace_for
 from catena.kernels.call.kernel import Kernel, repeated_ports
 from catena.kernels.codegen.context import Context, Shares, context_of, layout_of
 from catena.kernels.codegen.elementwise import elementwise_ir, is_elementwise
@@ -116,8 +117,7 @@ def _unrolled_code(
     repeated: Repeated | None = None,
 ) -> bytes:
     """Machine code with instructions of our own where that is possible and they prove right, otherwise all LLVM's."""
-    lowered = lowered_for(tree, function)
-    traced = trace(lowered, function, present)
+    traced = trace_for(tree, function, present)
     ir = unrolled_ir(*traced, dtype=dtype, target=target, repeated=repeated)
     code = object_code(ir)
     if target.assembles and not agrees(code, traced, dtype, function.positive, repeated):
@@ -205,8 +205,4 @@ def _kinds(arrays: Mapping[str, str]) -> dict[str, Kind]:
 
 
 def _ports(sizes: Sizes, arrays: Mapping[str, str], positive: Sequence[str] = ()) -> tuple[Port, ...]:
-    return tuple(Port(name, _shape(sizes, k), name in positive) for name, k in arrays.items())
-
-
-def _shape(sizes: Sizes, kind_name: str) -> tuple[int, ...]:
-    return dense_shape(kind_name, *sizes) if is_dense(kind_name) else kind(kind_name).full_shape(*sizes)
+    return tuple(Port(name, array_shape(k, *sizes), name in positive) for name, k in arrays.items())

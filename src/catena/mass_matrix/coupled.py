@@ -12,7 +12,7 @@ from catena.functions import coupled, coupled_recipes
 from catena.functions.catalogue import MASS_MATRIX, MASS_MATRIX_TIMES
 from catena.functions.coupled import WORD
 from catena.functions.derived import vjp
-from catena.functions.function import Function, by_recipe
+from catena.functions.function import Function, on_any_scalars
 from catena.functions.recipes import Ask
 from catena.mass_matrix.dense import DENSE
 from catena.mass_matrix.formulation import Formulation
@@ -29,7 +29,7 @@ def _diagonal(function: Function) -> Function:
         found: Array = np.diagonal(ask(function, q), axis1=-2, axis2=-1)
         return found
 
-    return Function(f"{function.question}_diagonal/{WORD}", by_recipe, {"q": "q"}, {"d": "v"}, recipe=recipe)
+    return Function(f"{function.question}_diagonal/{WORD}", on_any_scalars, {"q": "q"}, {"d": "v"}, recipe=recipe)
 
 
 def _gradient(ask: Ask, q: Array) -> Array:
@@ -41,7 +41,9 @@ COUPLED_DENSE: Formulation = replace(
     DENSE,
     diagonal=_diagonal(MASS_MATRIX),
     inv_diagonal=_diagonal(coupled_recipes.INVERSE_MASS_MATRIX),
-    logdet_gradient=Function(f"logdet_gradient/{WORD}", by_recipe, {"q": "q"}, {"gradient": "v"}, recipe=_gradient),
+    logdet_gradient=Function(
+        f"logdet_gradient/{WORD}", on_any_scalars, {"q": "q"}, {"gradient": "v"}, recipe=_gradient
+    ),
 )
 """Cholesky's factor of the whole matrix."""
 

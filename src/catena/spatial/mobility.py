@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from catena.scalars import Scalar
-from catena.spatial.axes import Axes, Columns, Dofs, SmallSymmetric
+from catena.scalars import Scalar, unless_lost_in_rounding
+from catena.spatial.axes import Axes, Columns, Dofs, InverseOfSmall, SmallSymmetric
 from catena.spatial.inertia import ArticulatedInertia
 from catena.spatial.motion import Force, Motion
 from catena.spatial.small import inverse
@@ -116,3 +116,17 @@ def reversed_stage(stage: Stage) -> Stage:
     if isinstance(stage, Turn):
         return Turn(stage.R.T)
     raise TypeError(f"a mobility cannot be carried through a {type(stage).__name__}")
+
+
+def inertia_of(S: list[list[Scalar]]) -> tuple[list[list[Scalar]], InverseOfSmall, Scalar]:
+    """Λ = S⁻¹ of a mobility, without pivoting; its factors; and one, or infinite where no inverse can be had.
+
+    One divided by an entry of the diagonal of Λ is what elimination leaves of that of S, if it comes last. Where that
+    is no more than the rounding of what is along all three axes, nothing is left, and the diagonal of Λ is infinite.
+    """
+    symmetric = SmallSymmetric.of(S)
+    rows = inverse(symmetric).rows
+    along = [S[i][i] + S[i + 1][i + 1] + S[i + 2][i + 2] for i in range(0, len(S), 3)]
+    sure = unless_lost_in_rounding([along[i // 3] * rows[i][i] for i in range(len(S))])
+    whole = [[x * (sure if i == j else 1) for j, x in enumerate(row)] for i, row in enumerate(rows)]
+    return whole, symmetric.inv, sure

@@ -8,7 +8,7 @@ from math import prod
 from typing import TYPE_CHECKING, Any
 
 from catena.errors import UnknownNameError, UnsupportedError
-from catena.functions.function import by_recipe, kind
+from catena.functions.function import kind
 from catena.functions.linkwise import run_on
 from catena.functions.question import Declared, question_named
 from catena.kernels.call.words import Role
@@ -52,7 +52,7 @@ class AnyQuestion:
             own[name] = value
         self.inverts = declared.inverts
         self.function = declared.chosen(robot, arrays, own)
-        if self.function.algorithm is by_recipe:
+        if not self.function.sweeps:
             raise UnsupportedError(
                 f"symbolic {what!r}: expected a question that one algorithm answers; NumPy puts this one together"
             )

@@ -22,7 +22,7 @@ from catena.errors import UnknownNameError, UnsupportedError
 from catena.functions.derived.pieces import gathered, spread, unpacked
 from catena.functions.derived.rolled import rolled_jvp, rolled_vjp
 from catena.functions.derived.unrolled import unrolled_jvp, unrolled_vjp
-from catena.functions.function import Function, by_recipe
+from catena.functions.function import Function
 from catena.trace.recorder import RolledLinks
 
 
@@ -107,7 +107,7 @@ def _checked(function: Function, by: Sequence[str]) -> tuple[str, ...]:
     for name in by:
         if name not in function.inputs:
             raise UnknownNameError.among(f"input of {function.name}", name, function.inputs)
-    if function.algorithm is by_recipe:
+    if not function.sweeps:
         raise UnsupportedError(f"{function.name} is composed with NumPy: it has no sweeps that could be differentiated")
     return tuple(by)
 
