@@ -132,6 +132,10 @@ def test_independent_samples_count_fully(rng) -> None:
     assert noise.effective_sample_size(white) == pytest.approx(20_000, rel=0.1)
     slow = np.repeat(rng.standard_normal((40, 50)), 10, axis=0)
     assert noise.effective_sample_size(slow) == pytest.approx(2_000, rel=0.3)
+    assert noise.effective_sample_size(white[100:]) == pytest.approx(15_000, rel=0.1)  # the first were dropped
+    for wrong in (white[:0], white[:, :7], np.concatenate([white, white])):
+        with pytest.raises(catena.ShapeError, match="values"):
+            noise.effective_sample_size(wrong)
     with pytest.raises(catena.ShapeError, match="values"):
         run.effective_sample_size([1.0, 2.0])
 

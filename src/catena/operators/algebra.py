@@ -17,7 +17,7 @@ from catena.errors import ShapeError
 from catena.model.tree import Frame
 from catena.operators import geometry
 from catena.operators.elementary import Matrix, Named, Solve, Sweep
-from catena.operators.expression import Identity, Operator
+from catena.operators.expression import SUM, Identity, Operator
 from catena.operators.geometry import Geometry
 from catena.operators.structure import CAUSAL, STRICTLY_CAUSAL, Space
 
@@ -229,8 +229,8 @@ class Operators:
         names = "I, H, phi, Phi, psi, Psi, M, P, D, G, L, B, E, S, delta_phi, delta_psi, J, mass, V, a, b, g"
         return f"<Operators of {self.tree.name!r}, {self.tree.n} links: {names}>"
 
-    def _on_links(self, name: str, make: Any, *pattern: Any) -> Matrix:
-        return Matrix(name, self._links, self._links, make, *pattern)
+    def _on_links(self, name: str, make: Any, *kind: Any) -> Matrix:
+        return Matrix(name, self._links, self._links, make, *kind)
 
     def _shift(self) -> Any:
         moving = np.flatnonzero(self.geometry.parent >= 0)
@@ -261,7 +261,7 @@ class Operators:
             down = _sparse(steps, parent[moving], moving, self.geometry.n)
             return sparse.identity(6 * self.geometry.n, format="csr") - down.tocsr()
 
-        return self._on_links(name, make, CAUSAL)
+        return self._on_links(name, make, CAUSAL, SUM)
 
     def _rows(self, six: Array) -> Any:
         """A sparse matrix with the six numbers of each degree of freedom at its link."""

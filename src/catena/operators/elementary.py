@@ -23,6 +23,8 @@ class Elementary(Operator):
     """An operator with a name, which can be applied both ways."""
 
     name: str
+    tightness = ATOM
+    """How tightly the name holds together: that of φ⁻¹ is a formula, I - S Δ_φ."""
 
     @abstractmethod
     def apply_transposed(self, x: Array) -> Array:
@@ -39,7 +41,7 @@ class Elementary(Operator):
 
     def text(self) -> tuple[str, int]:
         """The name."""
-        return self.name, ATOM
+        return self.name, self.tightness
 
 
 class Transposed(Operator):
@@ -74,16 +76,23 @@ class Transposed(Operator):
 
     def text(self) -> tuple[str, int]:
         """The name with a T."""
-        return f"{self.inner.name}ᵀ", ATOM
+        return f"{self.inner.bracketed(ATOM)}ᵀ", ATOM
 
 
 class Matrix(Elementary):
     """An operator with a sparse matrix of O(n) entries, made when it is first wanted."""
 
     def __init__(
-        self, name: str, range: Space, domain: Space, make: Callable[[], Any], pattern: Pattern = MEMORYLESS
+        self,
+        name: str,
+        range: Space,
+        domain: Space,
+        make: Callable[[], Any],
+        pattern: Pattern = MEMORYLESS,
+        tightness: int = ATOM,
     ) -> None:
         self.name, self.range, self.domain, self._make, self._pattern = name, range, domain, make, pattern
+        self.tightness = tightness
 
     @cached_property
     def sparse(self) -> Any:
@@ -114,7 +123,7 @@ class Matrix(Elementary):
     @property
     def inv(self) -> Operator:
         """Block by block."""
-        return Solve(f"{self.name}⁻¹", self, self._pattern | {OWN})
+        return Solve(f"{self.bracketed(ATOM)}⁻¹", self, self._pattern | {OWN})
 
 
 class Solve(Elementary):

@@ -1,18 +1,19 @@
 """Operators as lazy expressions: `@` composes them, nothing is computed before they meet a vector.
 
 Applied to a vector, every expression costs O(n): it is a series of sparse products and of sweeps, one for each φ or ψ.
+What is printed is the formula as it is computed: evaluated on dense matrices it gives the operator's matrix.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import Any, overload
+from typing import Any, SupportsFloat, cast, overload
 
 import numpy as np
 import numpy.typing as npt
 
 from catena.arguments.arrays import as_floats
-from catena.errors import ShapeError
+from catena.errors import ShapeError, SingularError
 from catena.operators.structure import MEMORYLESS, Space, Structure
 from catena.operators.systems import Signal, System
 
@@ -29,11 +30,15 @@ class Operator(ABC):
     """A linear map from vectors of the space `domain` to those of `range`: flat arrays, or columns of a matrix.
 
     With a batch of configurations, vectors are (*batch, size), or any array that broadcasts to it, and matrices
-    (*batch, size, k); so are the results.
+    (*batch, size, k); so are the results. Vectors may be complex. `x @ operator` takes rows: vectors of `range`, or
+    (*batch, k, size). `np.asarray` gives the whole matrix, and SciPy's `aslinearoperator` takes operators as they are.
     """
 
     domain: Space
     range: Space
+
+    __array_ufunc__ = None  # so that NumPy leaves `array @ operator` and `number * operator` to the operator
+    dtype = np.dtype(np.float64)
 
     @abstractmethod
     def apply(self, x: Array) -> Array:
@@ -55,7 +60,7 @@ class Operator(ABC):
 
     @property
     def inv(self) -> Operator:
-        """The inverse. SingularError, when it meets a vector, if there is none."""
+        """The inverse. SingularError, when it meets a vector at the latest, if there is none."""
         from catena.operators.elementary import Inverse
 
         return Inverse(self)
@@ -85,6 +90,9 @@ class Operator(ABC):
     def __matmul__(self, other: Operator | npt.ArrayLike) -> Operator | Array:
         if isinstance(other, Operator):
             return Product.of(self, other)
+        if np.iscomplexobj(other):
+            whole = np.asarray(other)
+            return np.asarray((self @ whole.real) + 1j * (self @ whole.imag))
         x = as_floats(other, f"what {self} is applied to")
         if self.domain is ANY and x.ndim:
             return self.apply(x)
@@ -102,13 +110,41 @@ class Operator(ABC):
             )
         return self._on_columns(wide) if columns else self._on_columns(wide[..., None])[..., 0]
 
+    def __rmatmul__(self, other: npt.ArrayLike) -> Array:
+        x = np.asarray(other)
+        rows = x.ndim == len(self.range.batch) + 2
+        turned = self.T @ (np.swapaxes(x, -1, -2) if rows else x)
+        return np.swapaxes(turned, -1, -2) if rows else turned
+
+    def __array__(self, dtype: npt.DTypeLike | None = None, copy: bool | None = None) -> Array:
+        return self.dense().astype(self.dtype if dtype is None else dtype, copy=False)
+
+    def matvec(self, x: npt.ArrayLike) -> Array:
+        """The operator times x, as SciPy's linear operators have it; ShapeError for batches, which are no matrix."""
+        if self.domain.batch:
+            raise ShapeError(
+                f"{self} of a batch of shape {self.domain.batch} is a matrix for each configuration, not one; ask for "
+                "the operators of one configuration"
+            )
+        return self @ x
+
+    def rmatvec(self, x: npt.ArrayLike) -> Array:
+        """The transpose times x."""
+        return self.T.matvec(x)
+
+    matmat, rmatmat = matvec, rmatvec
+
     def _on_columns(self, x: Array) -> Array:
         """What the operator makes of the columns of x (*batch, size, k)."""
         flat = self.apply(x.reshape(self.domain.total, x.shape[-1]))
         return flat.reshape(*self.range.batch, self.range.size, x.shape[-1])
 
-    def __add__(self, other: Operator) -> Operator:
+    def __add__(self, other: Operator | int) -> Operator:
+        if _is_zero(other):  # what sum() starts with
+            return self
         return Sum.of(self, other) if isinstance(other, Operator) else NotImplemented
+
+    __radd__ = __add__
 
     def __sub__(self, other: Operator) -> Operator:
         return Sum.of(self, -other) if isinstance(other, Operator) else NotImplemented
@@ -116,10 +152,17 @@ class Operator(ABC):
     def __neg__(self) -> Operator:
         return Scaled(-1.0, self)
 
-    def __mul__(self, factor: float) -> Operator:
-        return Scaled(float(factor), self)
+    def __mul__(self, factor: SupportsFloat) -> Operator:
+        if np.ndim(cast("Any", factor)):
+            raise ShapeError(
+                f"{self} is applied with @; * takes one number, found shape {np.shape(cast('Any', factor))}"
+            )
+        return Scaled(float(factor), self) if _is_number(factor) else NotImplemented
 
     __rmul__ = __mul__
+
+    def __truediv__(self, divisor: SupportsFloat) -> Operator:
+        return Scaled(1.0 / float(divisor), self) if _is_number(divisor) else NotImplemented
 
     def __str__(self) -> str:
         return self.text()[0]
@@ -176,12 +219,11 @@ class Product(Operator):
 
     @classmethod
     def of(cls, left: Operator, right: Operator) -> Operator:
-        """The product, where the identity leaves no trace."""
-        if isinstance(left, Identity):
-            return right
-        if isinstance(right, Identity):
-            return left
-        if ANY not in (left.domain, right.range) and left.domain != right.range:
+        """The product, where the identity leaves no trace but the number in front of it."""
+        for one, other in ((left, right), (right, left)):
+            if one.domain is ANY:
+                return other if isinstance(one, Identity) else Scaled(_multiple(one), other)
+        if left.domain != right.range:
             raise ShapeError(
                 f"{left} takes vectors of {left.domain.name}, but {right} gives vectors of {right.range.name}"
             )
@@ -235,6 +277,8 @@ class Sum(Operator):
             )
             if not fits:
                 raise ShapeError(f"{left} and {right} cannot be added: {_spaces(left)} and {_spaces(right)}")
+        if left.domain is ANY and right.domain is ANY:  # so that whatever fits any space is a multiple of I
+            return Scaled(_multiple(left) + _multiple(right), Identity())
         return cls(left, right)
 
     def apply(self, x: Array) -> Array:
@@ -258,10 +302,10 @@ class Sum(Operator):
 
     def text(self) -> tuple[str, int]:
         """With a plus, or a minus."""
-        right = self.right
-        if isinstance(right, Scaled) and right.factor == -1:
-            return f"{self.left.bracketed(SUM)} - {right.inner.bracketed(PRODUCT)}", SUM
-        return f"{self.left.bracketed(SUM)} + {right.bracketed(SUM)}", SUM
+        left, right, sign = self.left.bracketed(SUM), self.right, "+"
+        if isinstance(right, Scaled) and right.factor < 0:
+            right, sign = right.opposite, "-"
+        return f"{left} {sign} {right.bracketed(SUM if sign == '+' else PRODUCT)}", SUM
 
 
 class Scaled(Operator):
@@ -293,12 +337,35 @@ class Scaled(Operator):
     @property
     def inv(self) -> Operator:
         """The inverse, scaled."""
+        if self.factor == 0:
+            raise SingularError(f"{self} has no inverse: the number in front is zero")
         return Scaled(1.0 / self.factor, self.inner.inv)
 
+    @property
+    def opposite(self) -> Operator:
+        """The same with the other sign."""
+        return self.inner if self.factor == -1 else Scaled(-self.factor, self.inner)
+
     def text(self) -> tuple[str, int]:
-        """The number in front."""
-        factor = "-" if self.factor == -1 else f"{self.factor:g} "
-        return f"{factor}{self.inner.bracketed(PRODUCT)}", PRODUCT
+        """The number in front, with all its digits; with a minus it holds no tighter than a sum."""
+        short = f"{self.factor:g}"
+        number = short if float(short) == self.factor else repr(self.factor)
+        in_front = "-" if self.factor == -1 else f"{number} "
+        return f"{in_front}{self.inner.bracketed(PRODUCT)}", SUM if self.factor < 0 else PRODUCT
+
+
+def _multiple(operator: Operator) -> float:
+    """The number c of c I: the only operators that fit any space."""
+    return operator.factor * _multiple(operator.inner) if isinstance(operator, Scaled) else 1.0
+
+
+def _is_number(value: Any) -> bool:
+    """Whether an operator can be multiplied by it: a real number, Python's or NumPy's, or an array of no dimension."""
+    return not isinstance(value, Operator) and np.ndim(value) == 0 and np.asarray(value).dtype.kind in "fiub"
+
+
+def _is_zero(value: Any) -> bool:
+    return _is_number(value) and cast("float", value) == 0
 
 
 def _spaces(operator: Operator) -> str:

@@ -35,13 +35,18 @@ class Samples:
     def effective_sample_size(self, values: npt.ArrayLike | None = None) -> float:
         """How many independent samples the mean of `values` (samples, ...) is worth.
 
+        There may be fewer values than samples, one after another: those that are left where the first were dropped.
         Without `values`, the least of those of the squared distances between all next but one and next but two atoms
         along the chain. From the autocorrelation of all chains together, summed up to where it is lost (Geyer 1992).
         """
         if values is not None:
             x = np.asarray(values, dtype=float)
-            if x.shape != self.positions.shape[:-2]:
-                raise ShapeError(f"values: expected shape {self.positions.shape[:-2]}, found {x.shape}")
+            samples, *chains = self.positions.shape[:-2]
+            if not x.ndim or x.shape[1:] != tuple(chains) or not 0 < len(x) <= samples:
+                raise ShapeError(
+                    f"values: expected shape {self.positions.shape[:-2]}, or fewer samples if the first were dropped; "
+                    f"found {x.shape}"
+                )
             return _effective(x.reshape(len(x), -1))
         x = self.positions
         spans = [x[..., k:, :] - x[..., :-k, :] for k in (2, 3) if x.shape[-2] > k]
