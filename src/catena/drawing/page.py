@@ -5,34 +5,29 @@ from __future__ import annotations
 import os
 import threading
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
-from rich import get_console
 
 from catena.arguments.scalars import a_robot
 from catena.arguments.words import truth
 from catena.drawing.arrows import Asked, arrows_of
 from catena.drawing.controls import JointSliders, Player
+from catena.drawing.guarded import quietly, serving
 from catena.drawing.marks import Marks
 from catena.drawing.scene import Drawable
 from catena.drawing.served import Drawn
 from catena.drawing.stage import NOTHING, Staged, batched, configurations, frames_of, samples_of, times_of
 from catena.drawing.windows import fitted
-from catena.errors import CatenaError, ShapeError, writing
-from catena.later import optional
+from catena.errors import CatenaError, writing
 
 if TYPE_CHECKING:
     from catena.simulation.run import Run
 
 Array = npt.NDArray[Any]
 
-HOST = "127.0.0.1"
-"""Pages are for this machine only."""
 PORT = 8080
 RATE = 30.0
 """Pictures a second."""
@@ -53,8 +48,9 @@ def view(
         page = catena.view(robot, q)
         page.wait()  # says where it is, until Ctrl-C
 
-    The page is served from this process to this machine only, as long as it runs. In notebooks it shows below the cell.
-    Needs viser, the extra `catena-dynamics[view]`.
+    The page is served from this process to this machine only, as long as it runs, and only to those who know its
+    address, which ends in a random word: other pages that are open in the browser do not. In notebooks it shows below
+    the cell. Needs viser, the extra `catena-dynamics[view]`.
 
     Args:
         robot: a Robot or a System.
@@ -101,7 +97,7 @@ class Page:
             some = run.t[:: max(len(run.t) // 200, 1)]  # enough to see how far it goes
             shown, seen = frames_of(run, marks, some)
             staged = Staged(robot, samples_of(robot, shown.q), seen)
-        self._server = serving(robot.name, port)
+        self._server, self._url = serving(robot.name, port)
         self._lock = threading.Lock()
         self._drawn = Drawn(self._server, staged)
         self._drawn.fit_to_windows()
@@ -118,8 +114,8 @@ class Page:
 
     @property
     def url(self) -> str:
-        """The address of the page."""
-        return f"http://{HOST}:{self._server.get_port()}"
+        """The address of the page; who does not know it all, the word at its end too, gets no answer."""
+        return self._url
 
     def show(self, q: npt.ArrayLike) -> None:
         """Show other configurations, as many as before, (..., nq). Forces stay as they were, in the axes of links."""
@@ -156,7 +152,7 @@ class Page:
         """End the page; the browser keeps what it shows."""
         if self._player is not None:
             self._player.stop()
-        with _quietly():
+        with quietly():
             self._server.stop()
 
     def __enter__(self) -> Page:
@@ -171,29 +167,6 @@ class Page:
     def _repr_html_(self) -> str:
         """What a notebook shows: the page itself."""
         return f'<iframe src="{self.url}" width="100%" height="480" style="border:0"></iframe>'
-
-
-def serving(name: str, port: int) -> Any:
-    """A server of viser for this machine only, that prints nothing."""
-    viser = optional("viser", "view", "pages in the browser need viser")
-    if not isinstance(port, int) or not 0 < port < 65536:
-        raise ShapeError(f"view: port must be a number from 1 to 65535, got {port!r}")
-    try:
-        with _quietly():
-            return viser.ViserServer(host=HOST, port=port, label=name, verbose=False)
-    except OSError as error:
-        raise CatenaError(f"view: no page can be served at port {port}: {error}; give another port=…") from None
-
-
-@contextmanager
-def _quietly() -> Iterator[None]:
-    """What viser prints by rich's own console stays unsaid."""
-    console = get_console()
-    before, console.quiet = console.quiet, True
-    try:
-        yield
-    finally:
-        console.quiet = before
 
 
 def write_page(
@@ -213,7 +186,7 @@ def write_page(
         shown, marks = frames_of(run, marks, times_of(run, rate, speed))
         states = samples_of(robot, shown.q)
     staged = Staged(robot, states, marks)
-    server = serving(robot.name, PORT)
+    server, _ = serving(robot.name, PORT)
     try:
         serializer = server.get_scene_serializer()
         drawn = Drawn(server, staged)
@@ -223,7 +196,7 @@ def write_page(
                 serializer.insert_sleep(1 / rate)
         text = fitted(serializer.as_html(), drawn.seeing)
     finally:
-        with _quietly():
+        with quietly():
             server.stop()
     with writing(path):
         Path(path).write_text(text, encoding="utf-8")
