@@ -63,7 +63,8 @@ def test_both_shapes_agree(integrator: str, make: Callable[[], catena.Robot]) ->
 
 
 def test_the_default_step_is_forward_dynamics_and_integrate() -> None:
-    robot, rng = ALL["tree with rotors"](), np.random.default_rng(2)
+    joints = ["revolute", "prismatic", "spherical", "universal"]
+    robot, rng = catena.random_tree(3, 6, joints, 0.3), np.random.default_rng(2)
     q, (v, tau) = robot.random_configuration(rng, 7), rng.uniform(-1, 1, (2, 7, robot.nv))
     f_ext, dt = rng.standard_normal((7, len(robot.links), 6)), 0.01
     found = robot.step(q, v, tau, dt, f_ext)
@@ -153,3 +154,36 @@ def test_words_that_are_not_known_are_refused_with_a_hint() -> None:
         robot.step(zero, zero, zero, 1e-3, integrator="euler")
     with pytest.raises(catena.UnsupportedError, match="method"):
         robot.step(zero, zero, zero, 1e-3, method="dense")
+
+
+BODY = {"free": [0.0, 12.0, 16.0, 0.6, 0.0, 0.8], "planar": [0.6, 0.8, 20.0]}
+"""A body that turns at 20 rad/s and flies at 1 m/s."""
+
+
+@pytest.mark.parametrize("joint", BODY)
+@pytest.mark.parametrize(("integrator", "kernel"), [("semi_implicit", "unrolled"), ("linearly_implicit", "rolled")])
+def test_bodies_fly_straight_on_while_they_turn(joint: str, integrator: str, kernel: str) -> None:
+    builder = catena.Builder("body", gravity=(0, 0, 0)).link("b", 2.0, inertia=(0.1, 0.1, 0.1))
+    robot = getattr(builder, joint)("f", "base", "b").build()
+    start = np.array(BODY[joint])
+    speeds, turns = (slice(3, 6), slice(0, 3)) if joint == "free" else (slice(0, 2), slice(2, 3))
+    for dt in (1e-3, 4e-3):
+        run = robot.rollout(
+            robot.neutral(), start, None, dt, steps=round(3 / dt), every=50, integrator=integrator, kernel=kernel
+        )
+        assert np.abs(np.linalg.norm(run.v[:, speeds], axis=-1) - 1).max() < 1e-12
+        assert np.abs(run.v[:, turns] - start[turns]).max() < 1e-11
+        width = speeds.stop - speeds.start
+        assert np.abs(run.q[:, :width] - np.outer(run.t, start[speeds])).max() < 1e-11
+
+
+@pytest.mark.parametrize("kernel", ["unrolled", "rolled"])
+def test_bodies_of_systems_fly_straight_on_while_they_turn(kernel: str) -> None:
+    """The step of a System, in both of its shapes, beside a body that is held."""
+    body = catena.Builder("body").link("b", 2.0, inertia=(0.1, 0.1, 0.1)).free("f", "base", "b").build()
+    system = catena.System({}, {"flies": body, "held": body}, [catena.Weld("held", "world")], gravity=(0, 0, 0))
+    q, v = system.neutral(), np.array([*BODY["free"], *np.zeros(6)])
+    for _ in range(100):
+        q, v = system.step(q, v, np.zeros(12), 4e-3, kernel=kernel)
+    assert np.linalg.norm(v[3:6]) == pytest.approx(1.0, abs=1e-12)
+    assert np.abs(q[:3] - 0.4 * np.array(BODY["free"][3:])).max() < 1e-12

@@ -21,6 +21,25 @@ def robot() -> catena.Robot:
     return catena.random_tree(0, 3, ["planar", "spherical", "universal"], 0.5)
 
 
+def transported(robot: catena.Robot, q: Any, v: Any, after: Any, dt: Any) -> tuple[Any, Any]:
+    """The step's end where the planar joint's velocity changes in axes that stand still, by matrices in these axes."""
+    (k,) = (joint for joint in robot.joints if joint.type == "planar")
+    at, own = k.q_slice.start, k.v_slice.start
+    q1, v1 = moved(robot, q, dt * after), after.copy()
+    angle, (vx, vy, turning) = q[at + 2], v[own : own + 3]
+    ends = angle + dt * after[own + 2]
+
+    def seen(angle: Any, x: Any, y: Any) -> tuple[Any, Any]:
+        return mp.cos(angle) * x + mp.sin(angle) * y, mp.cos(angle) * y - mp.sin(angle) * x
+
+    rates = [(x - y) / dt for x, y in zip(after[own : own + 2], (vx, vy), strict=True)]
+    before, change = seen(-angle, vx, vy), seen(-angle, rates[0] - turning * vy, rates[1] + turning * vx)
+    x, y = (u + dt * w for u, w in zip(before, change, strict=True))
+    q1[at : at + 3] = [q[at] + dt * x, q[at + 1] + dt * y, ends]
+    v1[own : own + 2] = seen(ends, x, y)
+    return q1, v1
+
+
 def step(robot: catena.Robot, integrator: str, q: Any, v: Any, tau: Any) -> tuple[Any, Any]:
     """What the documentation says of each integrator, with 50 digits."""
 
@@ -31,7 +50,7 @@ def step(robot: catena.Robot, integrator: str, q: Any, v: Any, tau: Any) -> tupl
         dt = mpf(DT)
         if integrator == "semi_implicit":
             after = v + dt * a(q, v)
-            return moved(robot, q, dt * after), after
+            return transported(robot, q, v, after, dt)
         if integrator == "explicit":
             return moved(robot, q, dt * v), v + dt * a(q, v)
         half = moved(robot, q, dt / 2 * v), v + dt / 2 * a(q, v)

@@ -238,3 +238,17 @@ def test_shapes_of_the_model_touch() -> None:
     assert {s.radius for s in ends} == {0.1}
     run = robot.rollout(np.r_[0, 0, 0.66, 0, 0, 0, 1], np.zeros(6), None, 1e-3, steps=300, every=300, ground=Ground())
     assert abs(run.q[-1, 2] - 0.65) < 0.01  # it stands on its foot for a while
+
+
+@pytest.mark.parametrize("dt", [1e-3, 4e-3])
+def test_a_ball_that_slides_rolls_on_with_five_sevenths_of_its_speed(dt: float) -> None:
+    radius = 0.1
+    robot = (
+        catena.Builder("ball").link("ball", 1.0, inertia=(0.4 * radius**2,) * 3).free("free", "base", "ball").build()
+    )
+    q, v = robot.neutral(), np.zeros(6)
+    q[2], v[3] = radius, 2.0
+    ground = Ground("ball", radius=radius, friction=0.5)
+    run = robot.rollout(q, v, None, dt, steps=round(3 / dt), ground=ground)
+    assert np.linalg.norm(run.v[-1, 3:]) == pytest.approx(2.0 * 5 / 7, rel=1e-6)
+    assert robot.kinetic_energy(run.q, run.v).max() < 2.0 * 1.001  # it also sinks in a little

@@ -7,8 +7,10 @@ from __future__ import annotations
 
 from catena.functions.function import Function
 from catena.model.joints import JointType
-from catena.spatial import Axes, Dofs, Force, Motion
+from catena.scalars import Scalar
+from catena.spatial import Axes, Dofs, Force, Motion, Vec3
 from catena.spatial.exponential import exponential_slope, logarithm_slope
+from catena.spatial.quaternion import quaternion_exp
 from catena.sweeps import Field, Links
 
 
@@ -39,6 +41,37 @@ def integrate_slope(joint_type: type[JointType], dv: Dofs, q_rate: Dofs, dv_rate
     twist, before = H.T @ dv, H.T @ q_rate
     carried = before - twist.cross(exponential_slope(twist, before))
     return _speeds(H, carried + exponential_slope(twist, H.T @ dv_rate))
+
+
+def advance_slopes(
+    links: Links, v: Field, a: Field, dt: Scalar, q_rate: Field, v_rate: Field, a_rate: Field
+) -> tuple[Field, Field]:
+    """How coordinates and speeds after a step of Euler's change, in the tangent space, as q, v and a do."""
+    q1_rate, v1_rate = links.fields("q1_rate v1_rate")
+    for k in links.base_to_tip():
+        given = v[k], a[k], dt, q_rate[k], v_rate[k], a_rate[k]
+        q1_rate[k], v1_rate[k] = advance_slope(k.joint_type, *given)
+    return q1_rate, v1_rate
+
+
+def advance_slope(
+    joint_type: type[JointType], v: Dofs, a: Dofs, dt: Scalar, q_rate: Dofs, v_rate: Dofs, a_rate: Dofs
+) -> tuple[Dofs, Dofs]:
+    """The same for one joint, of what its `advance` does."""
+    if not joint_type.swings:
+        v1, v1_rate = v + a.scaled(dt), v_rate + a_rate.scaled(dt)
+        return integrate_slope(joint_type, v1.scaled(dt), q_rate, v1_rate.scaled(dt)), v1_rate
+    H = joint_type.axes(v, 0)  # the same at all configurations
+    (V, A), (dq, dV, dA) = ((H.T @ x for x in given) for given in ((v, a), (q_rate, v_rate, a_rate)))
+    angular_rate = dV.angular + dA.angular * dt
+    moving = V.linear + (A.linear + V.angular.cross(V.linear)) * dt  # in axes that do not turn
+    moving_rate = dV.linear + (dA.linear + dV.angular.cross(V.linear) + V.angular.cross(dV.linear)) * dt
+    turn = (V.angular + A.angular * dt) * dt
+    back = quaternion_exp(turn).inverse
+    turned = exponential_slope(Motion(turn, Vec3.zero()), Motion(angular_rate * dt, Vec3.zero())).angular
+    shifted = back.rotate(dq.linear + (moving_rate + dq.angular.cross(moving)) * dt)
+    swung = back.rotate(moving_rate) + back.rotate(moving).cross(turned)
+    return _speeds(H, Motion(back.rotate(dq.angular) + turned, shifted)), _speeds(H, Motion(angular_rate, swung))
 
 
 def drifts(links: Links, v: Field, q_rate: Field) -> Field:
@@ -89,6 +122,12 @@ def normalize(links: Links, q: Field) -> Field:
 INTEGRATE = Function("integrate", integrate, inputs={"q": "q", "dv": "v"}, outputs={"q": "q"})
 INTEGRATE_SLOPES = Function(
     "integrate_slopes", integrate_slopes, inputs={"dv": "v", "q_rate": "v", "dv_rate": "v"}, outputs={"rate": "v"}
+)
+ADVANCE_SLOPES = Function(
+    "advance_slopes",
+    advance_slopes,
+    inputs={"v": "v", "a": "v", "dt": "robot", "q_rate": "v", "v_rate": "v", "a_rate": "v"},
+    outputs={"q_rate": "v", "v_rate": "v"},
 )
 DRIFTS = Function("drifts", drifts, inputs={"v": "v", "q_rate": "v"}, outputs={"rate": "v"})
 DIFFERENCE = Function("difference", difference, inputs={"q0": "q", "q1": "q"}, outputs={"v": "v"})

@@ -30,11 +30,14 @@ State = tuple[Field, Field]
 
 def semi_implicit(links: Links, accelerations: Accelerations, q: Field, v: Field, dt: Scalar) -> State:
     """Euler's method with the new speeds in q, of order 1; without losses, energy errors stay bounded for long."""
+    return advance(links, q, v, accelerations(links, q, v), dt)
+
+
+def advance(links: Links, q: Field, v: Field, a: Field, dt: Scalar) -> State:
+    """The state that accelerations a lead to in dt, new speeds in q; what turns with a link is turned along."""
     q1, v1 = links.fields("q1 v1")
-    a = accelerations(links, q, v)
     for k in links.base_to_tip():
-        v1[k] = v[k] + _times(dt, a[k])
-        q1[k] = k.joint_type.integrate(q[k], _times(dt, v1[k]))
+        q1[k], v1[k] = k.joint_type.advance(q[k], v[k], a[k], dt)
     return q1, v1
 
 
@@ -44,8 +47,8 @@ def midpoint(links: Links, accelerations: Accelerations, q: Field, v: Field, dt:
     qm, vm, _ = stage(links, q, v, v, accelerations(links, q, v), dt * 0.5)
     a = accelerations(links, qm, vm)
     for k in links.base_to_tip():
-        v1[k] = v[k] + _times(dt, a[k])
-        q1[k] = k.joint_type.integrate(q[k], _times(dt, vm[k]))  # the term of [u, v] vanishes in the middle
+        v1[k] = v[k] + a[k].scaled(dt)
+        q1[k] = k.joint_type.integrate(q[k], vm[k].scaled(dt))  # the term of [u, v] vanishes in the middle
     return q1, v1
 
 
@@ -61,8 +64,8 @@ def rk4(links: Links, accelerations: Accelerations, q: Field, v: Field, dt: Scal
     q4, v4, u4 = stage(links, q, v, u3, a3, dt)
     a4 = accelerations(links, q4, v4)
     for k in links.base_to_tip():
-        v1[k] = v[k] + _times(sixth, a1[k] + a2[k] + a2[k] + a3[k] + a3[k] + a4[k])
-        u = _times(sixth, v[k] + u2[k] + u2[k] + u3[k] + u3[k] + u4[k])
+        v1[k] = v[k] + (a1[k] + a2[k] + a2[k] + a3[k] + a3[k] + a4[k]).scaled(sixth)
+        u = (v[k] + u2[k] + u2[k] + u3[k] + u3[k] + u4[k]).scaled(sixth)
         q1[k] = k.joint_type.integrate(q[k], u)
     return q1, v1
 
@@ -71,9 +74,9 @@ def stage(links: Links, q: Field, v: Field, u_rate: Field, v_rate: Field, dt: Sc
     """The state that rates lead to from (q, v) in dt, and the rate u̇ of the tangent vector u there."""
     qs, vs, rate = links.fields("qs vs rate")
     for k in links.base_to_tip():
-        u = _times(dt, u_rate[k])
+        u = u_rate[k].scaled(dt)
         qs[k] = k.joint_type.integrate(q[k], u)
-        vs[k] = v[k] + _times(dt, v_rate[k])
+        vs[k] = v[k] + v_rate[k].scaled(dt)
         rate[k] = _tangent_rate(k, q[k], u, vs[k])
     return qs, vs, rate
 
@@ -84,16 +87,12 @@ def _tangent_rate(k: Any, q: Dofs, u: Dofs, v: Dofs) -> Dofs:
         return v
     _, H = k.joint(q)  # of these joints, the axes are the same everywhere
     first = _bracket(H, u, v)
-    return v + _times(0.5, first) + _times(1 / 12, _bracket(H, u, first))
+    return v + first.scaled(0.5) + _bracket(H, u, first).scaled(1 / 12)
 
 
 def _bracket(H: Any, x: Dofs, y: Dofs) -> Dofs:
     """[x, y] of two motions of a joint, along its axes, which are unit vectors."""
     return H @ Force.of((H.T @ x).cross(H.T @ y).components)  # type: ignore[no-any-return]
-
-
-def _times(factor: Scalar, x: Dofs) -> Dofs:
-    return Dofs([factor * a for a in x])
 
 
 def linearly_implicit(links: Links, accelerations: Accelerations, q: Field, v: Field, dt: Scalar) -> State:
@@ -126,7 +125,7 @@ class _Acting:
         if self.losses:
             torques = torques - (k.damping * self.v[k] if self.sticking else losses_at(k, self.v[k]))
         if self.springs and not slack(k):
-            torques = torques - k.stiffness * (stretch_at(k, self.q[k]) + _times(self.ahead, self.v[k]))
+            torques = torques - k.stiffness * (stretch_at(k, self.q[k]) + self.v[k].scaled(self.ahead))
         for resisting in self.resisting:
             more = resisting.torques(k)
             torques = torques if more is None else torques + more
@@ -142,9 +141,9 @@ def _stiffened(links: Links, dt: Scalar, losses: bool, springs: bool) -> Altered
     def stiffened(k: Any) -> AlteredLink:
         armature = k.armature
         if losses:
-            armature = armature + _times(dt, k.damping)
+            armature = armature + k.damping.scaled(dt)
         if springs and not slack(k):
-            armature = armature + _times(dt * dt, k.stiffness)
+            armature = armature + k.stiffness.scaled(dt * dt)
         return AlteredLink(k, armature=armature)
 
     return Altered(links, stiffened)
@@ -230,6 +229,14 @@ def step_function(
         cut=dynamics.cut,
     )
 
+
+ADVANCE = Function(
+    "advance",
+    advance,
+    inputs={"q": "q", "v": "v", "a": "v", "dt": "robot"},
+    outputs={"q": "q", "v": "v"},
+)
+"""A step of Euler's with the new speeds in q, for accelerations that come from elsewhere."""
 
 STAGE = Function(
     "stage",

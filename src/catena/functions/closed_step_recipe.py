@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from catena.algorithms.configurations import INTEGRATE
-from catena.algorithms.integrators import STAGE
+from catena.algorithms.integrators import ADVANCE, STAGE
 from catena.algorithms.joint_losses import JOINT_LOSSES, JOINT_SPRINGS
 from catena.errors import UnsupportedError
 from catena.functions.recipes import Ask
@@ -82,8 +82,8 @@ class StepRecipe:
 def _advanced(ask: Ask, integrator: str, rates: Rates, q: Array, v: Array, dt: Array) -> State:
     h, a = dt[..., None], rates(q, v)
     if integrator == "semi_implicit":
-        v1 = v + h * a
-        return np.asarray(ask(INTEGRATE, q, h * v1)), v1
+        q1, v1 = ask(ADVANCE, q, v, a, dt)
+        return q1, v1
     q2, v2, u2 = ask(STAGE, q, v, v, a, dt * 0.5)
     a2 = rates(q2, v2)
     if integrator == "midpoint":

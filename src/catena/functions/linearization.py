@@ -21,9 +21,18 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from catena.algorithms.configurations import DRIFTS, INTEGRATE, INTEGRATE_SLOPES, drift, integrate_slope
+from catena.algorithms.configurations import (
+    ADVANCE_SLOPES,
+    DRIFTS,
+    INTEGRATE,
+    INTEGRATE_SLOPES,
+    advance_slope,
+    drift,
+    integrate_slope,
+)
 from catena.algorithms.forward_dynamics import FD3
 from catena.algorithms.forward_dynamics_derivatives import FORWARD_DYNAMICS_DERIVATIVES, accelerations_and_derivatives
+from catena.algorithms.integrators import ADVANCE, advance
 from catena.algorithms.joint_losses import AT_JOINTS, AtJoints, with_acting
 from catena.functions.function import Function
 from catena.functions.recipes import Ask, columns
@@ -57,15 +66,17 @@ class System(Protocol):
     def moved(self, q: Sloped, dv: Sloped) -> Sloped:
         """`integrate(q, dv)`."""
 
+    def advanced(self, q: Sloped, v: Sloped, a: Sloped, dt: Any) -> tuple[Sloped, Sloped]:
+        """A step of Euler's with the new speeds in q, as joints make it."""
+
 
 Step = Callable[[System, Sloped, Sloped, Sloped, Any], tuple[Sloped, Sloped]]
 """From q, v and tau, held for the time dt, to q and v after it."""
 
 
 def semi_implicit(system: System, q: Sloped, v: Sloped, tau: Sloped, dt: Any) -> tuple[Sloped, Sloped]:
-    """Symplectic Euler: v⁺ = v + dt FD(q, v, τ), q⁺ = integrate(q, dt v⁺)."""
-    v = v + system.acceleration(q, v, tau) * dt
-    return system.moved(q, v * dt), v
+    """Symplectic Euler: v⁺ = v + dt FD(q, v, τ), q⁺ = integrate(q, dt v⁺); what turns with a link is turned along."""
+    return system.advanced(q, v, system.acceleration(q, v, tau), dt)
 
 
 def explicit(system: System, q: Sloped, v: Sloped, tau: Sloped, dt: Any) -> tuple[Sloped, Sloped]:
@@ -111,6 +122,21 @@ class _Expressions:
                 slopes[own] = by_q @ q.slopes[own] + by_dv @ dv.slopes[own]
         return Sloped(_gathered(self.links, reached), slopes)
 
+    def advanced(self, q: Sloped, v: Sloped, a: Sloped, dt: Any) -> tuple[Sloped, Sloped]:
+        """The state reached, and the chain rule joint by joint."""
+        v1_slopes = (v + a * dt).slopes
+        q1_slopes = q.slopes + v1_slopes * dt
+        at, speeds, rates = (self.links.coordinates(x.value, y) for x, y in ((q, "q"), (v, "v"), (a, "v")))
+        reached = advance(self.links, at, speeds, rates, dt)
+        for k in self.links:
+            if not k.joint_type.flat:
+                own = slice(k.v_start, k.v_start + k.joint_type.nv)
+                by = _advance_blocks(k.joint_type, speeds[k], rates[k], dt)
+                slopes = by @ np.concatenate([x.slopes[own] for x in (q, v, a)])
+                q1_slopes[own], v1_slopes[own] = np.split(slopes, 2)
+        q1, v1 = (_gathered(self.links, x) for x in reached)
+        return Sloped(q1, q1_slopes), Sloped(v1, v1_slopes)
+
 
 @dataclass(slots=True)
 class _Arrays:
@@ -132,6 +158,23 @@ class _Arrays:
         rates = [np.swapaxes(x, -1, -2) for x in (q.slopes, dv.slopes)]
         slopes = self.ask(INTEGRATE_SLOPES, dv.value[..., None, :], *rates)
         return Sloped(self.ask(INTEGRATE, q.value, dv.value), np.swapaxes(slopes, -1, -2))
+
+    def advanced(self, q: Sloped, v: Sloped, a: Sloped, dt: Any) -> tuple[Sloped, Sloped]:
+        """The state reached, and the chain rule column by column."""
+        rates = [np.swapaxes(x.slopes, -1, -2) for x in (q, v, a)]
+        at = v.value[..., None, :], a.value[..., None, :], np.asarray(dt)[..., None]
+        slopes = self.ask(ADVANCE_SLOPES, *at, *rates)
+        values = self.ask(ADVANCE, q.value, v.value, a.value, dt)
+        q1, v1 = (Sloped(x, np.swapaxes(y, -1, -2)) for x, y in zip(values, slopes, strict=True))
+        return q1, v1
+
+
+def _advance_blocks(joint_type: type[JointType], v: Dofs, a: Dofs, dt: Any) -> Any:
+    """The derivatives of `advance` of one joint, its coordinates before its speeds, by coordinates, v and a."""
+    n = joint_type.nv
+    units = [np.split(unit, 3) for unit in np.eye(3 * n, dtype=object)]
+    found = [advance_slope(joint_type, v, a, dt, *[Dofs(x.tolist()) for x in unit]) for unit in units]
+    return np.array([[*q, *v] for q, v in found], dtype=object).T
 
 
 def _integrate_blocks(joint_type: type[JointType], dv: Dofs) -> tuple[Any, Any]:

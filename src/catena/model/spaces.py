@@ -29,6 +29,7 @@ class Space:
     nv: ClassVar[int]
     angles: ClassVar[tuple[bool, ...]]  # per coordinate: an angle (rad) or a length (m)?
     flat: ClassVar[bool] = True  # q + dv is all there is to integrate
+    swings: ClassVar[bool] = False  # has velocities of a point in axes that turn: `advance` turns them along
 
     @classmethod
     def neutral(cls) -> Array:
@@ -44,6 +45,12 @@ class Space:
     def integrate(cls, q: Dofs, dv: Dofs) -> Dofs:
         """Where the joint is after moving from q at speed dv for unit time."""
         return q + dv
+
+    @classmethod
+    def advance(cls, q: Dofs, v: Dofs, a: Dofs, dt: Scalar) -> tuple[Dofs, Dofs]:
+        """Coordinates and speeds after a step of Euler's with the new speeds in q; a is the rate of v."""
+        v1 = v + a.scaled(dt)
+        return cls.integrate(q, v1.scaled(dt)), v1
 
     @classmethod
     def difference(cls, q0: Dofs, q1: Dofs) -> Dofs:
@@ -73,7 +80,7 @@ class Plane(Space):
     """SE(2): q = (x, y, θ), speeds (vx, vy, ω) in the moving frame. `difference` takes the shorter way round."""
 
     angles = (False, False, True)
-    flat = False
+    flat, swings = False, True
 
     @classmethod
     def integrate(cls, q: Dofs, dv: Dofs) -> Dofs:
@@ -83,6 +90,15 @@ class Plane(Space):
         along, across = sinc * cosine, sinc * sinc * (turn * 0.5)
         shift = _turned(angle, along * vx - across * vy, across * vx + along * vy)
         return Dofs([x + shift[0], y + shift[1], angle + turn])
+
+    @classmethod
+    def advance(cls, q: Dofs, v: Dofs, a: Dofs, dt: Scalar) -> tuple[Dofs, Dofs]:
+        """A step; the velocity changes in axes that do not turn, as :meth:`Pose.advance` says."""
+        (x, y, angle), (vx, vy, omega), (ax, ay, alpha) = q, v, a
+        omega1 = omega + dt * alpha
+        ux, uy = vx + dt * (ax - omega * vy), vy + dt * (ay + omega * vx)
+        shift, turn = _turned(angle, ux, uy), dt * omega1
+        return Dofs([x + dt * shift[0], y + dt * shift[1], angle + turn]), Dofs([*_turned(-turn, ux, uy), omega1])
 
     @classmethod
     def difference(cls, q0: Dofs, q1: Dofs) -> Dofs:
@@ -153,7 +169,7 @@ class Pose(Space):
     """SE(3): q = position (3), quaternion x, y, z, w; speeds (ω, v) in the moving frame."""
 
     angles = (False,) * 7
-    flat = False
+    flat, swings = False, True
 
     @classmethod
     def neutral(cls) -> Array:
@@ -173,6 +189,21 @@ class Pose(Space):
         position, turn = _parted(q)
         step, shift = pose_exp(Vec3(*dv.values[:3]), Vec3(*dv.values[3:]))
         return Dofs([*(position + turn.rotate(shift)), *(turn @ step).straightened])
+
+    @classmethod
+    def advance(cls, q: Dofs, v: Dofs, a: Dofs, dt: Scalar) -> tuple[Dofs, Dofs]:
+        """A step; the velocity of the origin changes in axes that do not turn, and is then seen from the turned ones.
+
+        Speeds v in turning axes have rates a that hold −ω × v. A whole step of that would lead along a tangent of the
+        circle that v makes there, each time to a longer v. Without forces a body now goes straight on, as fast as ever.
+        """
+        position, turn = _parted(q)
+        angular, linear = Vec3(*v.values[:3]), Vec3(*v.values[3:])
+        angular1 = angular + Vec3(*a.values[:3]) * dt
+        moving = linear + (Vec3(*a.values[3:]) + angular.cross(linear)) * dt
+        step = quaternion_exp(angular1 * dt)
+        q1 = Dofs([*(position + turn.rotate(moving * dt)), *(turn @ step).straightened])
+        return q1, Dofs([*angular1, *step.inverse.rotate(moving)])
 
     @classmethod
     def difference(cls, q0: Dofs, q1: Dofs) -> Dofs:

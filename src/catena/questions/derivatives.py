@@ -273,7 +273,8 @@ class Derivatives(MotionDerivatives):
         joints, whose tangent space turns as they move: there it is −ad(v). With dt, x' is the change after that time,
         with torques and wrenches held and a step by
 
-        - "semi_implicit": v⁺ = v + dt a(q, v, tau), q⁺ = integrate(q, dt v⁺);
+        - "semi_implicit": v⁺ = v + dt a(q, v, tau), q⁺ = integrate(q, dt v⁺); the velocity of a free or planar joint
+          changes in axes that stand still and is then turned along with the link, as in `step`;
         - "explicit": v⁺ = v + dt a(q, v, tau), q⁺ = integrate(q, dt v);
         - "midpoint": half an explicit step to (q½, v½); v⁺ = v + dt a(q½, v½, tau), q⁺ = integrate(q, dt v½).
 

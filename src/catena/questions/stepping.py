@@ -111,7 +111,7 @@ class Stepping(Answering):
                 links and frames to wrenches (..., 6).
             integrator: "semi_implicit" (order 1, one forward dynamics), "midpoint" (order 2, two of them), "rk4" (order
                 4, four of them), or "linearly_implicit" (order 1, one of them, stable however stiff springs and damping
-                are).
+                are). Those of order 1 let a free body that no force acts on fly straight on while it turns.
             method: the formulation of forward dynamics.
             joint_losses: whether tau loses what the model's damping and friction take, `robot.joint_losses(v)`.
             joint_springs: whether the model's springs act, with the torques stiffness (rest − q).

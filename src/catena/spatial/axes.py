@@ -38,6 +38,10 @@ class Dofs:
     def __mul__(self, o: Dofs) -> Dofs:
         return Dofs([a * b for a, b in zip(self.values, o.values, strict=True)])
 
+    def scaled(self, factor: Scalar) -> Dofs:
+        """All numbers times a factor."""
+        return Dofs([factor * a for a in self.values])
+
     def dot(self, o: Dofs) -> Scalar:
         """The scalar product."""
         return _sum([a * b for a, b in zip(self.values, o.values, strict=True)])
