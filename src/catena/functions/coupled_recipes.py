@@ -45,6 +45,8 @@ Array = npt.NDArray[Any]
 
 SERVED = frozenset(
     [
+        "advance",
+        "advance_slopes",
         "bias",
         "bias_derivatives",
         "center_of_mass",

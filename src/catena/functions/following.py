@@ -26,13 +26,15 @@ _OF_JOINTS = ("armature", "damping", "friction", "stiffness", "rest")
 LEADING_INPUTS = frozenset(("tau", "b", "kp", "kd", *_OF_JOINTS, *_RESISTING))
 """Inputs that leaders have and followers have nothing of: torques, gains, numbers of joints, what resists them."""
 
-MOVING_INPUTS = frozenset(("q", "q0", "q1", "goal", "target", "v", "a", "x", "dv", "q_rate", "dv_rate"))
+MOVING_INPUTS = frozenset(
+    ("q", "q0", "q1", "goal", "target", "v", "a", "x", "dv", "q_rate", "dv_rate", "v_rate", "a_rate")
+)
 """Inputs that followers share with their leaders: configurations and motions."""
 
 CONFIGURATIONS = frozenset(("q", "q0", "q1", "goal", "target"))
 """Those that have offsets."""
 
-LEADING_OUTPUTS = frozenset(("q", "a", "v", "x", "rate", "bristles", "gained"))
+LEADING_OUTPUTS = frozenset(("q", "a", "v", "x", "rate", "q_rate", "v_rate", "bristles", "gained"))
 """Outputs of which leaders have all: configurations, motions, and what resistance remembers."""
 
 FELT_OUTPUTS = frozenset(("tau", "y", "gradient", "axes"))
