@@ -8,7 +8,7 @@ import pytest
 from tests.mechanisms import ALL, relative
 
 import catena
-from catena.algorithms.forward_dynamics import FD2, FD3, FD4, METHODS
+from catena.algorithms.forward_dynamics import FD2, FD3, FD4, FORWARD_LINK_DYNAMICS, METHODS
 from catena.algorithms.newton_euler import RECURSIVE_SPATIAL_DYNAMICS
 from catena.algorithms.two_sweep import TWO_SWEEP
 from catena.functions import engine
@@ -51,9 +51,10 @@ def test_two_sweeps_as_machine_code(shape: str) -> None:
     assert relative(kernel(*given.values()), run(robot, FD4, given)[0]) < 1e-11
 
 
-def test_fd2_gives_the_accelerations_of_the_links(robot: catena.Robot) -> None:
+@pytest.mark.parametrize("function", [FD2, FORWARD_LINK_DYNAMICS], ids=lambda function: function.name)
+def test_accelerations_of_the_links_come_along(robot: catena.Robot, function: Function) -> None:
     given = values(robot, 3)
-    vdot, alpha = run(robot, FD2, given)
+    vdot, alpha = run(robot, function, given)
     _, _, acceleration, _ = run(robot, RECURSIVE_SPATIAL_DYNAMICS, {**given, "a": vdot})
     assert relative(alpha, acceleration) < 1e-11
 
@@ -66,3 +67,14 @@ def test_long_chains_lose_no_digits(function: Function) -> None:
     with mpmath.workdps(40):
         exact = engine.evaluate(robot.tree, FD3, given, mpmath.mpf)["a"].astype(float)
     assert relative(run(robot, function, given)[0], exact) < 1e-13
+
+
+def test_accelerations_of_links_of_long_chains_lose_no_digits() -> None:
+    """The question's answer, joints and links, against forty digits."""
+    robot = catena.random_tree(1, 150, ["revolute"], 0.0)
+    given = values(robot, 4, wrenches=False)
+    with mpmath.workdps(40):
+        exact = engine.evaluate(robot.tree, FD2, given, mpmath.mpf)
+    found = robot.forward_link_dynamics(*given.values())
+    assert relative(found.joints, exact["a"].astype(float)) < 1e-13
+    assert relative(found.links, exact["alpha"].astype(float)) < 1e-13

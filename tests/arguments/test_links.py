@@ -81,3 +81,16 @@ def test_joints_too(arm: catena.Robot) -> None:
         arm.joint(9)
     with pytest.raises(UnknownNameError, match="'base' is the base"):
         arm.link("base")
+
+
+@pytest.mark.parametrize("links", [251, 400])
+def test_wrenches_by_name_on_chains_of_any_length(links: int) -> None:
+    """Beyond the length of straight-line code a wrench by name is the same as one in an array."""
+    chain = catena.rod_chain(links)
+    q, v = chain.random_configuration(rng=0), np.zeros(chain.nv)
+    wrench = np.arange(12.0).reshape(2, 6)
+    array = np.zeros((2, links, 6))
+    array[:, 7] = wrench
+    by_name = {chain.links[7].name: wrench}
+    for ask in (chain.inverse_dynamics, chain.forward_dynamics):
+        assert np.array_equal(ask(q, v, v, f_ext=by_name), ask(q, v, v, f_ext=array))

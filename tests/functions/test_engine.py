@@ -9,8 +9,10 @@ from tests.mechanisms import MOVING, state
 
 import catena
 from catena import robots
+from catena.errors import UnsupportedError
 from catena.functions import engine
 from catena.functions.catalogue import BIAS, FORWARD_DYNAMICS, INVERSE_DYNAMICS, MASS_MATRIX, MASS_MATRIX_TIMES
+from catena.functions.function import Function
 
 SHAPES = ["unrolled", "rolled"]
 
@@ -160,3 +162,23 @@ def test_errors_name_what_is_wrong():
         robot.forward_dynamics([0, 0], [0, 0], [0, 0], dtype=np.float16)
     with pytest.raises(catena.ShapeError, match="q"):
         robot.forward_dynamics([0, 0, 0], [0, 0], [0, 0])
+
+
+def test_what_loops_cannot_do_is_unrolled_or_refused_by_name():
+    """Beyond the usual length of straight-line code, which shapes there are is data of the function."""
+
+    def by_number(links, q):
+        (m,) = links.fields("m")
+        for k in links.base_to_tip():
+            m[k] = k.M.m * len(links)
+        return m
+
+    chain = catena.rod_chain(70, mass=2.0)
+    known = {"inputs": {"q": "q"}, "outputs": {"m": "link"}, "regroup": False}
+    assert np.allclose(
+        engine.kernel(chain, Function("by_number", by_number, **known, loops=False))(chain.neutral()), 140
+    )
+    with pytest.raises(UnsupportedError, match=r"undeclared: its algorithm.*RolledLinks.*loops=False"):
+        engine.kernel(chain, Function("undeclared", by_number, **known))
+    with pytest.raises(UnsupportedError, match=r"declared does more with links.*only unrolled"):
+        engine.kernel(chain, Function("declared", by_number, **known, loops=False), kernel="rolled")

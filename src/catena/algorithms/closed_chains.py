@@ -1,4 +1,4 @@
-"""Closed chains: Rodriguez & Kreutz (1988), Part II, as derived in the errata. For unrolled kernels only.
+"""Closed chains: Rodriguez & Kreutz (1988), Part II, as derived on a page of its own. For unrolled kernels only.
 
 Loops are closed by constraints: each holds the rates J v of some directions between two frames, with forces λ along the
 same directions, M a = τ − b + Jᵀλ. With M⁻¹ = Uᵀ⁻¹ D⁻¹ U⁻¹ (4.16) the steps of Part II become

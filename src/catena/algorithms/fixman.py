@@ -178,7 +178,7 @@ def _whole(cut: Cut, k: Any, b: Dofs) -> tuple[Directions, Dofs]:
     H, P, a = cut.H[k], cut.P[k], cut.a[k]
     D, gain, P_plus = free_joint(P, H, k.armature)
     eps = b - H @ cut.z[k]  # (5.16)
-    _fasten(cut, k, P_plus, cut.z[k] + P_plus @ a + gain @ eps)  # (5.15)
+    _fasten(cut, k, P_plus, cut.z[k] + P_plus @ a + gain @ eps)  # (5.16)
     return Directions(gain.columns, []), D.inv @ eps - gain.T @ a
 
 

@@ -1,8 +1,8 @@
 """Forward dynamics in four ways: algorithms FD1 to FD4 of Rodriguez & Kreutz (1988), sections 4 and 5.
 
 All give the same joint accelerations in O(n). FD1 and FD2 take the bias torques away first, four sweeps; FD3 and FD4 do
-without, three sweeps. FD2 also gives the accelerations of the links. :mod:`catena.algorithms.two_sweep` has the one the
-paper only announces.
+without, three sweeps. FD2 and FD3 also give the accelerations of the links. :mod:`catena.algorithms.two_sweep` has the
+one the paper only announces.
 
 V, a, b, P, D and G are computed along the way, in the sweeps the paper names. Gravity is an acceleration of the base,
 (3.21). ψ is never formed: ψ(k+1,k) z = φ (z − G H z), and L = φ G. V and ζ = φᵀa travel together as the rates of a
@@ -12,6 +12,7 @@ frame, with accelerations of points as in the paper; FD4 uses spatial accelerati
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
 from catena.algorithms.newton_euler import at_rest
@@ -34,15 +35,20 @@ def fd2(links: Links, q: Field, v: Field, tau: Field, f_ext: Field | None = None
     Accelerations are (ω̇, v̇) of each link's own frame, in its axes: the frame's origin may be any point of the link, so
     those of the tips are among them.
     """
-    g, alpha = links.fields("g alpha")
-    g[links.base] = links.gravity
     phi, H, zeta, T = _bias_free(links, q, v, tau, f_ext)  # (5.5)
     vdot, lam = _filter_and_smooth(links, phi, H, T)
+    return vdot, _of_links(links, phi, zeta, lam)
+
+
+def _of_links(links: Links, phi: Field, zeta: Field, lam: Field) -> Field:
+    """α = λ + φᵀa, of each link's own frame."""
+    g, alpha = links.fields("g alpha")
+    g[links.base] = links.gravity
     for k in links.base_to_tip():
         g[k] = phi[k].T @ g[k.parent]  # takes the base's fictitious acceleration away again
         tip = zeta[k].through(k.frame)
         alpha[k] = k.frame.T @ (lam[k] + g[k]) + Motion(tip.wdot, tip.a)  # (5.6), (4.23)
-    return vdot, alpha
+    return alpha
 
 
 def _bias_free(links: Links, q: Field, v: Field, tau: Field, f_ext: Field | None) -> tuple[Field, Field, Field, Field]:
@@ -80,13 +86,29 @@ def _filter_and_smooth(links: Links, phi: Field, H: Field, T: Field) -> tuple[Fi
 
 def fd3(links: Links, q: Field, v: Field, tau: Field, f_ext: Field | None = None) -> Field:
     """Algorithm FD3 (5.8)-(5.10): the filter takes torques and bias forces together. Three sweeps."""
-    return fd3_with_factors(links, q, v, tau, f_ext)[0]
+    return _fd3(links, q, v, tau, f_ext)[0]
 
 
 def fd3_with_factors(
     links: Links, q: Field, v: Field, tau: Field, f_ext: Field | None = None
 ) -> tuple[Field, Field, Field]:
     """FD3 with the factors of M that it finds on its way: θ̈, G and D of :mod:`catena.algorithms.innovations`."""
+    return _fd3(links, q, v, tau, f_ext)[:3]
+
+
+def fd3_with_links(links: Links, q: Field, v: Field, tau: Field, f_ext: Field | None = None) -> tuple[Field, Field]:
+    """FD3 with the accelerations of the links as FD2 gives them: the smoother (5.10) leaves λ, and α = λ + φᵀa.
+
+    No bias torque is taken away first, so that long chains lose no digits.
+    """
+    vdot, _, _, *smoother = _fd3(links, q, v, tau, f_ext)
+    return vdot, _of_links(links, *smoother)
+
+
+def _fd3(
+    links: Links, q: Field, v: Field, tau: Field, f_ext: Field | None
+) -> tuple[Field, Field, Field, Field, Field, Field]:
+    """θ̈, G and D, and φ, ζ and λ of the sweep to the tips."""
     phi, H, zeta, P, z, G, D, nu, lam, vdot = links.fields("phi H zeta P z G D nu lam vdot")
     zeta[links.base], lam[links.base] = at_rest(links), Motion.zero()
     for k in links.base_to_tip():
@@ -103,7 +125,7 @@ def fd3_with_factors(
         z[k.parent] += phi[k] @ z_plus  # ψ z + L T
     for k in links.base_to_tip():
         vdot[k], lam[k] = smoothed(phi[k].T @ lam[k.parent], nu[k], H[k], G[k])  # (5.10)
-    return vdot, G, D
+    return vdot, G, D, phi, zeta, lam
 
 
 def fd4(links: Links, q: Field, v: Field, tau: Field, f_ext: Field | None = None) -> Field:
@@ -122,7 +144,7 @@ def fd4(links: Links, q: Field, v: Field, tau: Field, f_ext: Field | None = None
         eps = tau[k] - H[k] @ z[k] - k.rotor_bias(H[k], v[k])  # (5.16)
         nu[k] = D.inv @ eps
         P[k.parent] += phi[k].congruence(P_plus)
-        z[k.parent] += phi[k] @ (z[k] + P_plus @ a[k] + G[k] @ eps)  # (5.15)
+        z[k.parent] += phi[k] @ (z[k] + P_plus @ a[k] + G[k] @ eps)  # (5.16)
     for k in links.base_to_tip():
         vdot[k], alpha[k] = smoothed(phi[k].T @ alpha[k.parent] + a[k], nu[k], H[k], G[k])  # (5.17)
     return vdot
@@ -138,6 +160,7 @@ FD2 = _forward("fd2", fd2, alpha="motion")
 FD3 = _forward("fd3", fd3)
 FD4 = _forward("fd4", fd4)
 FD3_WITH_FACTORS = _forward("fd3/factors", fd3_with_factors, G="axes", D="small")
+FORWARD_LINK_DYNAMICS = replace(_forward("fd3/links", fd3_with_links, alpha="motion"), name="forward_link_dynamics")
 
 METHODS: Mapping[str, Function] = {"fd1": FD1, "fd2": FD2, "fd3": FD3, "fd4": FD4}
 """The algorithms by name. Joint accelerations are the first output of each."""

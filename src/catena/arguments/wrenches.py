@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +13,7 @@ from catena.algorithms.wrenches import CARRIED_WRENCH
 from catena.arguments.arrays import Port, Signature
 from catena.kernels.call.books import Made
 from catena.kernels.call.words import MAX_KEYS
+from catena.model.random_tree import random_tree
 
 if TYPE_CHECKING:
     from catena.robot import Robot
@@ -36,7 +38,7 @@ def wrenches(robot: Robot, f_ext: npt.ArrayLike | Mapping[Any, npt.ArrayLike], q
     signature = Signature(question, ports, (), np.dtype(float))
     given, batch = signature.arguments(tuple(f_ext.values())) if ports else ([], ())
     total = np.zeros((*batch, robot.tree.n, 6))
-    carry = robot._compiled.kernel(CARRIED_WRENCH, kernel_shape="unrolled") if ports else None
+    carry = _carry(np.dtype(float)) if ports else None
     for link, wrench in zip(f_ext, given, strict=True):
         frame = robot.frame(link)
         if frame.link >= 0 and carry is not None:
@@ -51,8 +53,16 @@ def frames_of(robot: Robot, links: tuple[Any, ...], dtype: np.dtype[Any]) -> Mad
     if len(links) > MAX_KEYS or robot.tree.n > MOST_LINKS or not links:
         return None
     frames = [robot.frame(link) for link in links]
-    carry = robot._compiled.kernel(CARRIED_WRENCH, dtype=dtype, kernel_shape="unrolled")
-    return wrench_table(carry, [frame.link for frame in frames], np.stack([_place(f) for f in frames]), robot.tree.n)
+    places = np.stack([_place(frame) for frame in frames])
+    return wrench_table(_carry(dtype), [frame.link for frame in frames], places, robot.tree.n)
+
+
+@functools.cache
+def _carry(dtype: np.dtype[Any]) -> Any:
+    """What carries a wrench to the link of its frame: the same for all robots, so it is made for one of one link."""
+    from catena.kernels.build import unrolled_kernel
+
+    return unrolled_kernel(random_tree(0, 1, "revolute"), CARRIED_WRENCH, (), dtype)
 
 
 def _place(frame: Any) -> Array:

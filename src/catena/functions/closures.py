@@ -68,7 +68,9 @@ class Closures:
         self.directions = self._function("directions", {"q": "q"}, {"Q": f"dense:{self.rows},12"})
         self.forces = self._function("forces", {"q": "q", "lam": k}, {"forces": m})
         exerted = partial(closed_chains.torques, closures=self.closures)
-        self.torques = Function(f"torques/closed/{self._digest}", exerted, {"q": "q", "lam": k}, {"tau": "v"})
+        self.torques = Function(
+            f"torques/closed/{self._digest}", exerted, {"q": "q", "lam": k}, {"tau": "v"}, loops=False
+        )
         self.white_jacobian = self._function("white_jacobian", {"q": "q"}, {"B": f"dense:nv,{self.rows}"})
         self._moved: dict[tuple[str, ...], Function] = {}
         pushed, answer = {"q": "q", "x": "v", "wanted": k}, {"a": "v", "forces": m}

@@ -19,7 +19,7 @@ import numpy.typing as npt
 from catena.algorithms import determinant, regressor
 from catena.algorithms.energy import GRAVITY_TORQUE
 from catena.algorithms.fixman import REACTIONS
-from catena.algorithms.forward_dynamics import FD2, FD3
+from catena.algorithms.forward_dynamics import FD3, FORWARD_LINK_DYNAMICS
 from catena.algorithms.forward_dynamics_derivatives import FORWARD_DYNAMICS_DERIVATIVES
 from catena.algorithms.inverse_dynamics_derivatives import INVERSE_DYNAMICS_DERIVATIVES
 from catena.algorithms.inverse_matrix import INVERSE_MASS_MATRIX as USUAL_INVERSE
@@ -206,7 +206,6 @@ def _reactions(ask: Ask, *state: Array) -> tuple[Array, Array]:
     return a, ask(INTERLINK_FORCES, q, v, a, *f_ext)
 
 
-_LINKS = replace(FD2, name="forward_link_dynamics")
 _BY_PARAMETERS = regressor.ACCELERATIONS_BY_PARAMETERS[AtJoints()]
 
 SUBSTITUTES = {
@@ -219,7 +218,7 @@ SUBSTITUTES = {
     },
     FORWARD_DYNAMICS_WRENCH_DERIVATIVE.name: _composed(FORWARD_DYNAMICS_WRENCH_DERIVATIVE, _by_wrenches),
     MOBILITY.name: _composed(MOBILITY, _mobilities),
-    _LINKS.name: _composed(_LINKS, _link_dynamics),
+    FORWARD_LINK_DYNAMICS.name: _composed(FORWARD_LINK_DYNAMICS, _link_dynamics),
     REACTIONS.name: _composed(REACTIONS, _reactions),
     _BY_PARAMETERS.name: _composed(_BY_PARAMETERS, _by_parameters),
     **{usual.name: _composed(usual, usual.recipe) for usual in LINEARIZE.values() if usual.recipe is not None},

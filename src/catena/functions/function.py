@@ -163,8 +163,10 @@ class Function:
     and come without leading dimensions; rolled kernels keep one copy of them. With `double`, a recipe asks for
     numbers in float64 whatever its own results are in.
     `steepness` is set where straight-line code grows with the cube of the length of a chain, and the larger the faster:
-    long before other functions, that is too much to compile. `roles` tells what arrays are that do not go by their
-    usual names. `adopts` is the function that this one is with the numbers of a robot as one more input.
+    long before other functions, that is too much to compile. Of an algorithm that does more with links than to sweep
+    over them (numbers them, walks from one to the base) no loops can be made: `loops=False` says so. `roles` tells what
+    arrays are that do not go by their usual names. `adopts` is the function that this one is
+    with the numbers of a robot as one more input.
     """
 
     name: str
@@ -181,6 +183,7 @@ class Function:
     recipe: Callable[..., Any] | None = None
     double: bool = False
     steepness: int = 0
+    loops: bool = True
     roles: Mapping[str, str] = field(default_factory=dict)
     adopts: Function | None = None
 

@@ -172,9 +172,10 @@ def _steepness(tree: Tree, function: Function) -> int:
 def chosen_shape(tree: Tree, function: Function, shape: str | None) -> str:
     """The shape of a function's kernels: "unrolled" or "rolled", as asked for or as suits the tree."""
     check_kernel_shape(shape)
-    whole = function.dense and function.recipe is None
+    whole = (function.dense or not function.loops) and function.recipe is None
     if shape == "rolled" and whole:
-        raise UnsupportedError(f"{function.question} makes a whole matrix, which only unrolled kernels can")
+        what = "makes a whole matrix" if function.dense else "does more with links than to sweep over them"
+        raise UnsupportedError(f"{function.question} {what}, which only unrolled kernels can")
     if shape is None or not tree.n:  # where there is no link, there is no loop either
         small = tree.n <= UNROLLED and _steepness(tree, function) <= STEEP
         shape = "unrolled" if whole or small else "rolled"

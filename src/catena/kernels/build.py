@@ -29,6 +29,7 @@ from typing import Any
 import numpy as np
 
 from catena.arguments.arrays import Port, Signature
+from catena.errors import UnsupportedError
 from catena.functions.function import Function, Kind, Repeated, array_shape, kind
 from catena.functions.linkwise import lowered_for
 from catena.functions.on_scalars import trace_for
@@ -47,7 +48,9 @@ from catena.kernels.machine.target import Target, host
 from catena.model.tree import Tree
 from catena.trace.fuse import fuse
 from catena.trace.graph import Operand
-from catena.trace.recorder import classify, recorded
+from catena.trace.recorder import RolledLinks, classify, recorded
+from catena.trace.recorder.links import AnyLink
+from catena.trace.recorder.recording import Recording
 
 ROLLED = Codegen(opt=2, passes=1)  # more passes take half as long again and gain nothing
 
@@ -158,13 +161,26 @@ def _rolled(
     target, given = host(), function.given(present)
     lowered = lowered_for(tree, function)
     classes, which = classify(lowered)
-    recording = recorded(lowered, classes, function, given)
+    recording = _recorded(lowered, classes, function, given)
     fused = recording.fused() if target.has_fma else recording
     layout = layout_of(lowered, classes)
     places = None if repeated is None else Places.of(repeated, list(given), list(function.outputs))
     ir = rolled_ir(fused, _kinds(given), _kinds(function.outputs), layout, target, dtype, function.shared, places)
     module = compile_cached(("rolled", ir), lambda: ir, ROLLED)
     return module, context_of(lowered, which, recording.columns, dtype)
+
+
+def _recorded(lowered: Any, classes: Any, function: Function, given: Mapping[str, str]) -> Recording:
+    """The loops of a function; one that asks links for what loops have not is refused by name."""
+    try:
+        return recorded(lowered, classes, function, given)
+    except (AttributeError, TypeError) as error:
+        if not any(f"'{kind.__name__}'" in str(error) for kind in (RolledLinks, AnyLink)):
+            raise
+        raise UnsupportedError(
+            f"{function.question}: its algorithm does more with links than to sweep over them, which loops cannot "
+            f"({error}); use kernel='unrolled', or declare the Function with loops=False"
+        ) from error
 
 
 def shares_of(tree: Tree, function: Function, links: range, count: int, dtype: np.dtype[Any]) -> Shares:

@@ -3,7 +3,7 @@
 A constraint looks at its second frame from its first: R and p are the second frame's axes and origin there. It holds
 `residual(R, p)` at zero. On the level of velocities it holds the rates along `directions(R, p)`: wrenches (moment,
 force) of unit size in the first frame's axes, about the second frame's origin, whose power on the relative velocity is
-zero. Rodriguez & Kreutz call them the columns of Q (Part II); wrenches that the constraint exerts are sums of them.
+zero. On the page of closed chains they are the columns of Q; wrenches that the constraint exerts are sums of them.
 Directions are at most linear in R and p, so that their rates are the linear part, at the rates of R and p.
 """
 

@@ -1,4 +1,4 @@
-"""The operators of a closed system: Rodriguez & Kreutz (1988), Part II, as derived in the errata.
+"""The operators of a closed system: Rodriguez & Kreutz (1988), Part II, as derived on the page of closed chains.
 
 Constraints exert wrenches on frames. Q takes their multipliers to the wrenches on the two frames of each, B these to
 the links, and what unit multipliers leave at the joints on their way to the base is C = H ψ B Q. Then

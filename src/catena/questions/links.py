@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from catena.algorithms.fixman import REACTIONS
-from catena.algorithms.forward_dynamics import FD2
+from catena.algorithms.forward_dynamics import FORWARD_LINK_DYNAMICS
 from catena.algorithms.newton_euler import INTERLINK_FORCES, RECURSIVE_SPATIAL_DYNAMICS
 from catena.algorithms.operational_space import MOBILITY
 from catena.arguments.wrenches import Wrenches
@@ -21,8 +20,6 @@ if TYPE_CHECKING:
     from catena.robot import Robot
 
 Array = npt.NDArray[Any]
-
-_LINK_DYNAMICS = replace(FD2, name="forward_link_dynamics")
 
 
 class SpatialDynamics(NamedTuple):
@@ -55,7 +52,7 @@ def _reactions(robot: Robot, given: tuple[str, ...]) -> Function:
 
 def _forward_link_dynamics(robot: Robot, given: tuple[str, ...]) -> Function:
     check_invertible(robot.tree)
-    return _LINK_DYNAMICS
+    return FORWARD_LINK_DYNAMICS
 
 
 def _link_mobilities(robot: Robot, given: tuple[str, ...]) -> Function:
@@ -177,7 +174,7 @@ class LinkDynamics(Answering):
         dtype: npt.DTypeLike = np.float64,
         kernel: str | None = None,
     ) -> LinkMotion:
-        """Joint accelerations and, from the same sweeps, those of all links: algorithm FD2.
+        """Joint accelerations and, from the same sweeps, those of all links: algorithm FD3 with α = λ + φᵀa, (5.6).
 
         Args:
             q: configurations, (..., nq).
