@@ -21,6 +21,7 @@ from catena.algorithms import closed_chains
 from catena.algorithms.closed_steps import closed_step
 from catena.algorithms.closures import Closed, Coupled, Held
 from catena.algorithms.contact_system import Closure
+from catena.algorithms.contact_system import times as times_known
 from catena.algorithms.forward_dynamics import FD3
 from catena.algorithms.innovations import FACTOR, INVERSE_ROOT, SOLVE
 from catena.algorithms.resistance import Resistance
@@ -33,6 +34,8 @@ from catena.functions.sparse_recipe import SparseContact
 from catena.model.constraints import AnyConstraint, Coupling
 from catena.model.merge import compose
 from catena.model.tree import Frame
+from catena.scalars import where
+from catena.spatial import Dofs
 
 Array = npt.NDArray[Any]
 
@@ -76,7 +79,7 @@ class Closures:
         pushed, answer = {"q": "q", "x": "v", "wanted": k}, {"a": "v", "forces": m}
         self._answer, self._fast_answer = answer, {**answer, "independence": "dense:1"}
         self._fast_response = self._function("response", pushed, self._fast_answer)
-        self.response = self._composed("response", pushed, self._responses)
+        self.response = self._composed("response", self._fast_response, self._responses)
 
     def forward_dynamics(self, given: Sequence[str]) -> Function:
         """Forward dynamics of calls that give "f_ext" and "gains", or one of them, or none."""
@@ -86,7 +89,7 @@ class Closures:
             name = "/".join(["forward_dynamics", *more])
             algorithm, recipe = partial(self._traced, more), partial(self._by_loops, more)
             fast = self._function(name, inputs, self._fast_answer, algorithm, recipe)
-            self._moved[more] = self._composed(name, inputs, partial(self._dynamics, fast, more))
+            self._moved[more] = self._composed(name, fast, partial(self._dynamics, fast, more))
         return self._moved[more]
 
     def step(
@@ -124,10 +127,19 @@ class Closures:
         recipe = recipe or getattr(self._recipes, name)
         return Function(f"{name}/closed/{self._digest}", algorithm, inputs, outputs, recipe=recipe)
 
-    def _composed(self, name: str, inputs: dict[str, str], recipe: Callable[..., Any]) -> Function:
-        return Function(
-            f"{name}/closed chains/{self._digest}", by_recipe, inputs, self._answer, recipe=recipe, double=True
-        )
+    def _composed(self, name: str, fast: Function, recipe: Callable[..., Any]) -> Function:
+        """What is right for all samples, and by machine code alone where constraints are independent."""
+
+        def sure(links: Any, *given: Any) -> Any:
+            a, forces, (independence,) = fast.algorithm(links, *given)
+            scale = 1.0 / where(independence > INDEPENDENT, 1.0, 0.0)  # infinite, so that processors tell
+            for k in links.base_to_tip():
+                a[k] = Dofs([scale * x for x in a[k]])
+            return a, [[times_known(scale, x) for x in row] for row in forces]
+
+        known = f"{name}/closed chains/{self._digest}"
+        quick = Function(f"{known}/fast", sure, fast.inputs, self._answer)
+        return Function(known, by_recipe, fast.inputs, self._answer, recipe=recipe, double=True, fast=quick)
 
     def _dynamics(self, fast: Function, more: Sequence[str], ask: Ask, *arrays: Array) -> tuple[Array, Array]:
         """Accelerations and forces by the compiled function; samples with redundant constraints by singular values."""

@@ -167,6 +167,7 @@ class Function:
     over them (numbers them, walks from one to the base) no loops can be made: `loops=False` says so. `roles` tells what
     arrays are that do not go by their usual names. `adopts` is the function that this one is
     with the numbers of a robot as one more input.
+    `fast` gives the same by one kernel, and infinite or no numbers for samples that only the recipe can answer.
     """
 
     name: str
@@ -186,6 +187,7 @@ class Function:
     loops: bool = True
     roles: Mapping[str, str] = field(default_factory=dict)
     adopts: Function | None = None
+    fast: Function | None = None
 
     def role(self, name: str) -> str:
         """The usual name of an array, such as "tau"; a direction of it is "dtau", a weight "wtau"."""

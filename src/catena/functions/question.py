@@ -28,7 +28,7 @@ from catena.arguments.wrenches import frames_of, wrenches
 from catena.errors import ShapeError, UnknownNameError, UnsupportedError, kind_of
 from catena.functions.chunked import in_chunks
 from catena.functions.function import Function
-from catena.functions.store import Compiled
+from catena.functions.store import Compiled, is_unrolled
 from catena.functions.watch import Watch
 from catena.kernels.call.words import MAPPED, OWN, Given, Role
 from catena.later import reading_files
@@ -224,12 +224,14 @@ class Declared:
         shape = options.pop("kernel", asked._kernel_shape)
         function = self.chosen(asked, given, options)
         present = tuple(name for name in function.optional if name in given)
-        kernel = asked._compiled.kernel(function, present, dtype, shape)
+        kernel, mender = asked._compiled.kernel(function, present, dtype, shape), None
+        if function.fast is not None and is_unrolled(asked._compiled.tree, function.fast, shape, dtype):
+            kernel, mender = asked._compiled.kernel(function.fast, present, dtype, shape), kernel
         arguments = iter(given)
         sources = tuple(
             asked._own_names[n] if n in asked._own_names else next(arguments) for n in function.given(present)
         )
-        watch = Watch(asked._compiled, kernel, self.inverts) if self.inverts else None
+        watch = Watch(asked._compiled, kernel, self.inverts, mender) if self.inverts else None
         found = Answer(self._signature(asked, kernel, sources), kernel, sources, self.wrapper_of(), watch)
         self._remember(asked, keys, values, mapped, found)
         return found
@@ -261,6 +263,8 @@ class Declared:
         from catena.kernels.call.procedures import procedure
 
         if self.number < 0 or not isinstance(found.kernel, Kernel):
+            return
+        if mapped and found.watch is not None and found.watch.mends:  # which would have to see what was summed up
             return
         table = None
         for name in mapped:

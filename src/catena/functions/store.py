@@ -169,6 +169,11 @@ def _steepness(tree: Tree, function: Function) -> int:
     return function.steepness * tree.nv * max(depth, default=0) ** 2
 
 
+def is_unrolled(tree: Tree, function: Function, shape: str | None, dtype: np.dtype[Any]) -> bool:
+    """Whether kernels of a function that are asked for in this shape are straight-line code, in float64."""
+    return dtype == np.float64 and shape != "rolled" and tree.n <= UNROLLED
+
+
 def chosen_shape(tree: Tree, function: Function, shape: str | None) -> str:
     """The shape of a function's kernels: "unrolled" or "rolled", as asked for or as suits the tree."""
     check_kernel_shape(shape)

@@ -43,13 +43,19 @@ class Watch:
     """Looks for singular samples: an error for one sample alone, a warning that says which for those of a batch.
 
     `kernel` is what answers, `inverted` the matrix that it inverts: "M", or another that can have an inverse only where
-    M has one.
+    M has one. `mender` takes the same arrays, and answers samples that `kernel` has left without numbers.
     """
 
-    def __init__(self, compiled: Compiled, kernel: Any, inverted: str) -> None:
+    def __init__(self, compiled: Compiled, kernel: Any, inverted: str, mender: Any = None) -> None:
         self._compiled = weakref.ref(compiled)  # which owns this: robots are freed as soon as nobody holds them
         self._tree, self._inverted = compiled.tree, inverted
         self._inputs, self._outputs, self._dtype = kernel.inputs, kernel.outputs, kernel.dtype
+        self._mender = mender
+
+    @property
+    def mends(self) -> bool:
+        """Whether samples without numbers are answered in another way."""
+        return self._mender is not None
 
     def called(self, leading: int, samples: int, *arrays: Any) -> None:
         """Look at the arrays of an emitted call, the results after the inputs."""
@@ -61,16 +67,33 @@ class Watch:
         with np.errstate(all="ignore"):
             if all(math.isfinite(np.sum(result)) for result in results):
                 return
-            strange = np.zeros(batch, dtype=bool)
-            for result, port in zip(results, self._outputs, strict=True):
-                strange |= ~_finite(result, batch, port.rank)
-            for given, port in zip(inputs, self._inputs, strict=True):
-                if given is not None and port.name != _UNSEEN:
-                    strange &= _finite(given, batch, port.rank)
+            strange = self._strange(inputs, results, batch)
+            if self._mender is not None and strange.any():
+                self._mend(strange, inputs, results)
+                strange = self._strange(inputs, results, batch)
         samples = [*map(tuple, np.argwhere(strange).tolist())]
         if samples:
             given = {port.name: array for port, array in zip(self._inputs, inputs, strict=True)}
             self._report(samples, self._culprits(samples, given, batch), results)
+
+    def _strange(self, inputs: Sequence[Any], results: Sequence[Any], batch: tuple[int, ...]) -> Array:
+        """The samples whose results are not finite although what was given is."""
+        strange = np.zeros(batch, dtype=bool)
+        for result, port in zip(results, self._outputs, strict=True):
+            strange |= ~_finite(result, batch, port.rank)
+        for given, port in zip(inputs, self._inputs, strict=True):
+            if given is not None and (port.name != _UNSEEN or self._mender is not None):
+                strange &= _finite(given, batch, port.rank)
+        return strange
+
+    def _mend(self, strange: Array, inputs: Sequence[Any], results: Sequence[Any]) -> None:
+        """Answer these samples in the other way."""
+        rows = []
+        for given, port in zip(inputs, self._inputs, strict=True):
+            array = np.asarray(given)
+            rows.append(np.broadcast_to(array, strange.shape + array.shape[array.ndim - port.rank :])[strange])
+        for result, found in zip(results, self._mender(*rows), strict=True):
+            result[strange] = found
 
     def _report(self, samples: list[Sample], culprits: list[int | None], results: Sequence[Any]) -> None:
         """Say what is singular, and leave nothing but NaN at samples at which M is."""
