@@ -103,3 +103,31 @@ def test_the_distribution_and_the_extras_go_by_the_same_name() -> None:
     assert not re.findall(r"\bcatena\[", text)
     changes = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
     assert re.search(r"^## (\S+)", changes, re.MULTILINE).group(1) == catena.__version__  # type: ignore[union-attr]
+
+
+def test_models_are_found_in_a_zip(tmp_path: Path) -> None:
+    package = Path(catena.__file__).parent
+    with zipfile.ZipFile(tmp_path / "catena.zip", "w") as archive:
+        for file in package.rglob("*"):
+            if file.suffix in (".py", ".urdf", ".xml"):
+                archive.write(file, Path("catena") / file.relative_to(package))
+    code = (
+        "import catena; assert '.zip' in catena.__file__; print(*catena.robots.names());"
+        "print(catena.load('two_link_arm').nv, catena.robots.path('quadruped').is_file())"
+    )
+    run = subprocess.run(
+        [sys.executable, "-c", code],
+        env={**os.environ, "PYTHONPATH": str(tmp_path / "catena.zip")},
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    assert run.stdout.splitlines() == [" ".join(catena.robots.names()), "2 True"], run.stderr
+
+
+def test_models_that_were_not_bundled_are_not_called_misspelt(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(catena.robots, "_files", list)
+    for ask in (catena.load, catena.robots.path):
+        with pytest.raises(catena.CatenaError, match="left out when this program was bundled"):
+            ask("two_link_arm")

@@ -112,6 +112,10 @@ class StepWarning(CatenaWarning):
     """Steps of a rollout that are too long for its stiffest spring or damper; the message says how long they may be."""
 
 
+class SpeedWarning(CatenaWarning):
+    """Calls take longer than they could here, with the same answers; the message says why."""
+
+
 def shown(value: Any) -> str:
     """A value as messages show it: itself where that is short, otherwise what it is."""
     try:

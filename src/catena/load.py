@@ -19,7 +19,7 @@ from catena.model.numbers import BASES, chosen
 from catena.model.readers.files import folders
 from catena.model.readers.xml import Document, open_document, root_tag, shorten
 from catena.robot import Robot
-from catena.robots import names, path
+from catena.robots import LEFT_OUT, names, path
 
 if TYPE_CHECKING:
     from catena.model.readers.mjcf import MjcfParts
@@ -92,6 +92,8 @@ def _meant(given: str) -> str:
             return f"; did you mean {near[0]!r}?"
     if folder or os.path.splitext(name)[1]:
         return f", nor a folder {folder!r}" if folder and not os.path.isdir(folder) else ""
+    if not names():
+        return f"; {LEFT_OUT}"
     return f", nor a model that comes along: {', '.join(names())}"
 
 

@@ -2,15 +2,25 @@
 
 from __future__ import annotations
 
+import io
 import subprocess
 import sys
+
+import pytest
+from rich.console import Console
+
+import catena
+from catena.cli import info
+from catena.kernels.call import layout
 
 CODE = """
 import numpy as np
 from catena.kernels.call import layout
+def unfamiliar():
+    raise layout.UnfamiliarError("this is a test")
 if {without}:
     layout.python_api.cache_clear()
-    layout._familiar_interpreter = lambda: False
+    layout._require_familiar_interpreter = unfamiliar
 import catena
 robot = catena.load(catena.robots.path("quadruped"), base="floating")
 rng = np.random.default_rng(0)
@@ -30,6 +40,31 @@ for x in (
 
 def test_python_alone_gives_the_same_bits() -> None:
     runs = [[sys.executable, "-W", "error", "-c", CODE.format(without=without)] for without in (False, True)]
-    found = [subprocess.run(run, capture_output=True, text=True, timeout=300, check=True).stdout for run in runs]
-    assert found[0] == found[1]
-    assert len(found[0].split()) == 19
+    found = [subprocess.run(run, capture_output=True, text=True, timeout=300) for run in runs]
+    assert [run.returncode for run in found] == [0, 1]
+    assert "SpeedWarning: every call takes some microseconds more than it could" in found[1].stderr
+    assert "this is a test" in found[1].stderr
+    runs[1][2] = "always::catena.SpeedWarning"
+    found[1] = subprocess.run(runs[1], capture_output=True, text=True, timeout=300, check=True)
+    assert found[1].stderr.count("SpeedWarning") == 1
+    assert found[0].stdout == found[1].stdout
+    assert len(found[0].stdout.split()) == 19
+
+
+def test_info_says_that_python_answers(monkeypatch: pytest.MonkeyPatch) -> None:
+    robot = catena.load("two_link_arm")
+    assert info.as_dictionary(robot)["answered_by_python"] is None
+    monkeypatch.setattr(layout, "_addresses", _unfamiliar)
+    layout.python_api.cache_clear()
+    try:
+        assert info.as_dictionary(robot)["answered_by_python"] == "this is a test"
+        console = Console(file=io.StringIO(), width=200)
+        info.show(robot, console, 60)
+        assert "calls are answered by Python, not by machine code at once: this is a test" in console.file.getvalue()
+    finally:
+        monkeypatch.undo()
+        layout.python_api.cache_clear()
+
+
+def _unfamiliar() -> dict[str, int]:
+    raise layout.UnfamiliarError("this is a test")

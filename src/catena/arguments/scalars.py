@@ -38,7 +38,9 @@ def generator(what: str, rng: Any) -> np.random.Generator:
         if isinstance(rng, np.random.Generator):
             return rng
         try:
-            return np.random.default_rng(np.asarray(rng) if isinstance(rng, np.ndarray) else rng)  # matrices never end
+            if isinstance(rng, np.ndarray):  # of matrices: NumPy before 2.5 never ends reading one, later ones refuse
+                rng = np.asarray(rng).ravel() if rng.ndim > 1 else np.asarray(rng)
+            return np.random.default_rng(rng)
         except (TypeError, ValueError, OverflowError, MemoryError, RuntimeError):
             raise ShapeError(
                 f"{what}: rng must be a NumPy generator, a seed of zero or more, or None, got {shown(rng)}"

@@ -26,7 +26,10 @@ from catena.system_file import is_toml
 Array = npt.NDArray[Any]
 
 
-class ModelFile(click.ParamType[Any]):
+Kind: Any = click.ParamType  # which has a parameter from click 8.4 on
+
+
+class ModelFile(Kind):  # type: ignore[misc]
     """A path, or the name of a model that comes with Catena, which the shell completes."""
 
     name = "model"

@@ -15,6 +15,7 @@ from rich.text import Text
 
 from catena.cli import printable
 from catena.cli._files import BASE, MODEL, put, read_model
+from catena.kernels.call.layout import why_python_answers
 from catena.load import Base
 from catena.model import describe
 from catena.model.views import JointView
@@ -73,6 +74,8 @@ def show(robot: Robot | System, console: Console, lines: int) -> None:
         console.print(Text(f"constraints ({len(robot.constraints):,}, which hold {held:,} directions):"))
         for name in robot.constraint_names[:lines]:
             console.print(Text(f"  {printable(name)}"), soft_wrap=True)
+    if (why := why_python_answers()) is not None:
+        console.print(Text(f"calls are answered by Python, not by machine code at once: {why}"), soft_wrap=True)
     for warning in robot.warnings[:lines]:
         console.print(Text(f"warning: {printable(warning)}", style="yellow"), soft_wrap=True)
     if len(robot.warnings) > lines:
@@ -159,6 +162,7 @@ def as_dictionary(robot: Robot | System) -> dict[str, Any]:
             for constraint in (robot.constraints if isinstance(robot, System) else ())
         ],
         "warnings": list(robot.warnings),
+        "answered_by_python": why_python_answers(),
     }
 
 

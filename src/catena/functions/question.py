@@ -25,7 +25,7 @@ from catena.arguments.arrays import Port, Signature
 from catena.arguments.chunks import any_chunked
 from catena.arguments.dtypes import checked_dtype
 from catena.arguments.wrenches import frames_of, wrenches
-from catena.errors import ShapeError, UnknownNameError, UnsupportedError, kind_of
+from catena.errors import ShapeError, SpeedWarning, UnknownNameError, UnsupportedError, kind_of, warn
 from catena.functions.chunked import in_chunks
 from catena.functions.function import Function
 from catena.functions.store import Compiled, is_unrolled
@@ -346,9 +346,11 @@ def install() -> None:
     """Put the emitted call in front of every question declared so far."""
     global _installed
     from catena.kernels.call.emitted import emitted_question, question_table
-    from catena.kernels.call.layout import python_api
+    from catena.kernels.call.layout import python_api, why_python_answers
 
-    _installed = True
+    first, _installed = not _installed, True
+    if first and (why := why_python_answers()) is not None:
+        warn(f"every call takes some microseconds more than it could, as Python answers it: {why}", SpeedWarning)
     while _declared and python_api() is not None:
         owner, name, declared = _declared.pop()
         found = question_table(

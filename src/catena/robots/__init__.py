@@ -15,18 +15,37 @@
 
 from __future__ import annotations
 
+import functools
 from pathlib import Path
 
-from catena.errors import UnknownNameError
+from catena.errors import CatenaError, UnknownNameError
 from catena.later import reading_files
 
 _HERE = Path(__file__).parent
+_SUFFIXES = (".urdf", ".xml")
+LEFT_OUT = (
+    "the models that come with Catena were left out when this program was bundled: add the package's data files "
+    "(PyInstaller: --collect-data catena)"
+)
 
 
 def names() -> tuple[str, ...]:
     """The names of the models that come with Catena."""
+    return tuple(sorted(file.partition(".")[0] for file in _files()))
+
+
+def _files() -> list[str]:
     with reading_files("catena.robots"):
-        return tuple(sorted(file.stem for file in _HERE.iterdir() if file.suffix in (".urdf", ".xml")))
+        if _HERE.is_dir():
+            found = [file.name for file in _HERE.iterdir()]
+        else:
+            from importlib.resources import files
+
+            try:
+                found = [file.name for file in files(__name__).iterdir()]
+            except (OSError, ValueError):  # a bundle of modules alone
+                found = []
+    return [name for name in found if name.endswith(_SUFFIXES)]
 
 
 def path(name: str) -> Path:
@@ -36,8 +55,22 @@ def path(name: str) -> Path:
 
     Raises UnknownNameError, which lists near misses.
     """
-    known = names()
-    for suffix in (".urdf", ".xml"):
-        if isinstance(name, str) and name in known and (_HERE / (name + suffix)).is_file():
-            return _HERE / (name + suffix)
-    raise UnknownNameError.among("model", name, known)
+    known = _files()
+    if not known:
+        raise CatenaError(LEFT_OUT)
+    for suffix in _SUFFIXES:
+        if isinstance(name, str) and name + suffix in known:
+            return _HERE / (name + suffix) if _HERE.is_dir() else _unpacked(name + suffix)
+    raise UnknownNameError.among("model", name, names())
+
+
+@functools.cache
+def _unpacked(file: str) -> Path:
+    """A file of its own, until the process ends, for a model in a zip archive."""
+    import atexit
+    from contextlib import ExitStack
+    from importlib.resources import as_file, files
+
+    kept = ExitStack()
+    atexit.register(kept.close)
+    return kept.enter_context(as_file(files(__name__) / file))

@@ -141,7 +141,7 @@ def test_a_changed_header_is_noticed(monkeypatch):
     ("name", "value"),
     [
         ("NUMPY_ABIS", ()),
-        ("_familiar_interpreter", lambda: False),
+        ("_require_familiar_interpreter", lambda: _unfamiliar()),
         ("_as_expected", lambda a: False),
         ("_objects_as_expected", lambda: False),
     ],
@@ -149,6 +149,26 @@ def test_a_changed_header_is_noticed(monkeypatch):
 def test_any_doubt_means_that_python_answers(monkeypatch, name, value):
     monkeypatch.setattr(layout, name, value)
     assert layout.python_api.__wrapped__() is None
+    assert str(layout._looked())
+
+
+def _unfamiliar() -> None:
+    raise layout.UnfamiliarError("a test")
+
+
+@pytest.mark.skipif(hasattr(sys, "_is_gil_enabled") and not sys._is_gil_enabled(), reason="no GIL")
+def test_every_supported_python_is_answered_by_machine_code():
+    """In a process of its own, so that no skip of this file hides it."""
+    code = "from catena.kernels.call.layout import why_python_answers as why; print(why())"
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout.strip() == "None"
+
+
+def test_results_are_tuples_in_all_that_python_does_with_them(machine, kernel):
+    """From Python 3.14 on tuples keep their hash, which is not that of nothing."""
+    results = machine.multiply_add(*arguments(kernel.dtype, (), (), ()))
+    assert isinstance(results, tuple)
+    with pytest.raises(TypeError, match="unhashable"):
+        hash(results)
 
 
 def test_without_vectorcall(kernel, asked):

@@ -293,3 +293,25 @@ def test_modules_leave_memory_when_they_are_dropped():
     for _ in range(300):
         load(code)
     assert resident() - before < 2**21
+
+
+FORBIDDEN = """
+import ctypes, sys
+if ctypes.CDLL(None).prctl(65, 1, 0, 0, 0):  # PR_SET_MDWE, of Linux 6.3
+    sys.exit(77)
+import catena
+try:
+    catena.load("two_link_arm").forward_dynamics([0.1, 0.2], [0.0, 0.0], [0.0, 0.0])
+except catena.CatenaError as error:
+    print(error)
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="Linux's")
+def test_memory_that_may_not_be_made_executable_is_an_error() -> None:
+    run = subprocess.run([sys.executable, "-c", FORBIDDEN], capture_output=True, text=True, timeout=120)
+    if run.returncode == 77:
+        pytest.skip("this kernel cannot forbid it")
+    assert run.returncode == 0, run.stderr
+    assert "may not make memory executable" in run.stdout
+    assert "MemoryDenyWriteExecute" in run.stdout

@@ -7,7 +7,7 @@ class Header:
     """Offsets in the headers of objects, in bytes."""
 
     TYPE = 8
-    LENGTH, ITEMS = 16, 24  # of a tuple
+    LENGTH, ITEMS = 16, tuple.__basicsize__  # of a tuple; from Python 3.14 on it keeps its hash in between
     LIST = 24  # where a list keeps the address of its items; its length is where a tuple has it
     NUMBER = 16  # of a float, and of a float64 of NumPy
     DATA, RANK, SHAPE, STRIDES, DTYPE, FLAGS = 16, 24, 32, 40, 56, 64  # of an array; RANK and FLAGS have four bytes

@@ -1,13 +1,15 @@
 """Where CPython and NumPy keep things in memory, found out by looking.
 
 The call that is emitted as machine code reads the headers of arrays directly. It may do so only if they look exactly
-as it expects, which :func:`python_api` verifies on real arrays of this process.
+as it expects, which :func:`python_api` verifies on real arrays of this process. Where they do not, Python answers, and
+:func:`why_python_answers` says why.
 """
 
 from __future__ import annotations
 
 import ctypes
 import functools
+import platform
 import sys
 from typing import Any
 
@@ -22,25 +24,52 @@ NUMPY_ABIS = (0x01000009, 0x02000000)
 _NUMPY_TABLE = {"PyArray_Type": 2, "PyArray_FromAny": 69, "PyArray_Return": 76, "PyArray_NewFromDescr": 94}
 
 
+class UnfamiliarError(Exception):
+    """Why machine code may not call this Python."""
+
+
 @functools.cache
 def python_api() -> dict[str, int] | None:
     """Addresses of everything in :data:`~catena.kernels.call.api.API`; None where machine code may not call Python.
 
     An address is 0 if it doesn't exist in this version of Python and there is another way.
     """
-    if not _familiar_interpreter():
-        return None
+    found = _looked()
+    return found if isinstance(found, dict) else None
+
+
+def why_python_answers() -> str | None:
+    """Why machine code may not call this Python; None where it may."""
+    return None if python_api() is not None else str(_looked())
+
+
+def _looked() -> dict[str, int] | UnfamiliarError:
+    """The addresses, or what speaks against using them."""
+    try:
+        return _addresses()
+    except UnfamiliarError as error:
+        return error
+
+
+def _addresses() -> dict[str, int]:
+    _require_familiar_interpreter()
     table = _numpy_table()
-    if table is None or table[_NUMPY_TABLE["PyArray_Type"]] != id(np.ndarray) or not all(map(_as_expected, _samples())):
-        return None
+    if table is None or table[_NUMPY_TABLE["PyArray_Type"]] != id(np.ndarray):
+        raise UnfamiliarError(f"the binary interface of NumPy {np.__version__} is not known")
+    if not all(map(_as_expected, _samples())):
+        raise UnfamiliarError(f"NumPy {np.__version__} keeps arrays in an unknown way")
     found = {name: table[place] or 0 for name, place in _NUMPY_TABLE.items()}
     found |= {name: _address(name) for name in FUNCTIONS if name not in found}
     missing = {name for name in FUNCTIONS if not found[name]} - {"fetestexcept", "feclearexcept"}
-    enough = missing <= {"PyObject_Vectorcall"} or missing <= {"_PyObject_MakeTpCall"}
+    if not (missing <= {"PyObject_Vectorcall"} or missing <= {"_PyObject_MakeTpCall"}):
+        raise UnfamiliarError(f"this Python lacks the C functions {', '.join(sorted(missing))}")
     found |= {"None": id(None), "dtype64": id(np.dtype(np.float64)), "dtype32": id(np.dtype(np.float32))}
     found |= {kind.__name__: id(kind) for kind in (str, int, float, list, tuple, dict, np.float64)}
-    tried = enough and _objects_as_expected() and _makes_arrays(found["PyArray_NewFromDescr"])
-    return found if tried and _converts(found["PyArray_FromAny"]) else None
+    if not _objects_as_expected():
+        raise UnfamiliarError(f"Python {platform.python_version()} keeps tuples, lists or floats in an unknown way")
+    if not (_makes_arrays(found["PyArray_NewFromDescr"]) and _converts(found["PyArray_FromAny"])):
+        raise UnfamiliarError(f"NumPy {np.__version__} makes arrays in an unknown way")
+    return found
 
 
 def address(array: np.ndarray) -> int:
@@ -50,16 +79,19 @@ def address(array: np.ndarray) -> int:
     return ctypes.c_int64.from_address(id(array) + Header.DATA).value
 
 
-def _familiar_interpreter() -> bool:
-    """Whether this is the main interpreter of a 64-bit CPython with a GIL."""
+def _require_familiar_interpreter() -> None:
+    """Raise unless this is the main interpreter of a 64-bit CPython with a GIL."""
     if sys.implementation.name != "cpython" or sys.maxsize != 2**63 - 1:
-        return False
-    if not getattr(sys, "_is_gil_enabled", lambda: True)():
-        return False
+        raise UnfamiliarError("this is not a 64-bit CPython")
+    if not getattr(sys, "_is_gil_enabled", lambda: True)() or object.__basicsize__ != 16:
+        raise UnfamiliarError(
+            "this is a free-threaded build of Python, whose objects other threads may change meanwhile"
+        )
     state, number = ctypes.pythonapi.PyInterpreterState_Get, ctypes.pythonapi.PyInterpreterState_GetID
     state.restype, state.argtypes = ctypes.c_void_p, ()
     number.restype, number.argtypes = ctypes.c_int64, (ctypes.c_void_p,)
-    return bool(number(state()) == 0)
+    if number(state()):
+        raise UnfamiliarError("this is a subinterpreter")
 
 
 def _numpy_table() -> Any:
@@ -123,7 +155,10 @@ def _objects_as_expected() -> bool:
     places = id(items) + Header.ITEMS, pointer(id(listed) + Header.LIST).value or 0
     seen = [list((ctypes.c_void_p * 3).from_address(place)) for place in places]
     lengths = [ctypes.c_int64.from_address(id(x) + Header.LENGTH).value for x in (items, listed)]
+    between = [ctypes.c_int64.from_address(id(items) + at).value for at in range(Header.LENGTH + 8, Header.ITEMS, 8)]
     numbers = [ctypes.c_double.from_address(id(x) + Header.NUMBER).value for x in (items[2], np.float64(1.5))]
+    if set(between) - {-1}:  # a hash that was not asked for
+        return False
     return lengths == [3, 3] and seen == [[id(item) for item in items]] * 2 and numbers == [1.5, 1.5]
 
 

@@ -367,6 +367,8 @@ class _Run:
         wrapper = c.word("%procedure", Procedure.WRAPPER, "ptr")
         together = c.call(api(c, "PyType_GenericAlloc"), f"ptr {wrapper}", f"i64 {self.n_outputs}")
         c.go_unless(c.compare("ne", together, "null", "ptr"), "failed")
+        for place in range(Header.LENGTH + 8, Header.ITEMS, 8):  # a hash that nobody has asked for yet
+            c.set_word(together, place // 8, "-1")
         with c.count(self.n_outputs) as j:
             c.set_word(together, c.sum(j, Header.ITEMS // 8), c.word(self.made, j, "ptr"), "ptr")
         self.answer.set(together)

@@ -19,6 +19,7 @@ from contextlib import contextmanager, suppress
 from queue import Empty, SimpleQueue
 
 from catena.errors import CatenaError, shown
+from catena.kernels.call.processors import processors
 
 LOST = -(2**62)
 """What a bell says in a forked child. Those who ring it add little."""
@@ -34,8 +35,9 @@ def set_threads(count: int | None) -> None:
     """Set how many threads may share the work of one call, for the whole process.
 
     `count` is a number from 1 on; None, which holds at the start, means one for each processor that this process may
-    run on. Small batches run on the caller's thread alone, whatever the number. Results do not depend on it, bit by
-    bit. Helper threads that are too many now end when they have nothing to do.
+    run on, and no more than the quota of its container grants. Small batches run on the caller's thread alone, whatever
+    the number. Results do not depend on it, bit by bit. Helper threads that are too many now end when they have nothing
+    to do.
     """
     global _chosen
     if count is not None and (isinstance(count, bool) or not isinstance(count, int) or count < 1):
@@ -60,8 +62,7 @@ def get_threads() -> int:
         return 1
     if _chosen is not None:
         return _chosen
-    affinity = getattr(os, "sched_getaffinity", None)
-    return len(affinity(0)) if affinity else os.cpu_count() or 1
+    return processors()
 
 
 def run_shared(work: Callable[[], None], threads: int) -> bool:

@@ -15,6 +15,7 @@ from __future__ import annotations
 import ctypes
 import functools
 import itertools
+import mmap
 import os
 import sys
 import threading
@@ -199,11 +200,31 @@ def _compile(ir: str, codegen: Codegen, target: Target) -> bytes:
 
 
 def _engine(code: bytes) -> Any:
+    _require_executable_memory()
     llvm = _llvm()
     engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), _target_machine(host(), 0), use_lmm=True)
     engine.add_object_file(llvm.ObjectFileRef.from_data(code))
     engine.finalize_object()
     return engine
+
+
+def _require_executable_memory() -> None:
+    """Raise where the system lets nobody make memory executable: LLVM would not notice, and the first call crash."""
+    if sys.platform != "linux":
+        return
+    system, size = ctypes.CDLL(None, use_errno=True), mmap.PAGESIZE
+    with mmap.mmap(-1, size) as page:
+        held = ctypes.c_char.from_buffer(page)
+        system.mprotect.argtypes = ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int
+        refused = system.mprotect(ctypes.addressof(held), size, mmap.PROT_READ | mmap.PROT_EXEC)
+        number = ctypes.get_errno()
+        system.mprotect(ctypes.addressof(held), size, mmap.PROT_READ | mmap.PROT_WRITE)
+        del held
+    if refused:
+        raise CatenaError(
+            f"machine code cannot be loaded, as this process may not make memory executable ({os.strerror(number)}): "
+            "allow it where that is forbidden (systemd's MemoryDenyWriteExecute=, prctl PR_SET_MDWE, SELinux's execmem)"
+        )
 
 
 def _target_machine(target: Target, opt: int) -> Any:
