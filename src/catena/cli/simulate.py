@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import warnings
+from collections.abc import Callable
 from typing import Any
 
 import click
@@ -46,9 +47,10 @@ CONTROLS = ("free", "pd", "hold", "gravity")
     type=click.Choice(CONTROLS),
     default="free",
     show_default=True,
-    help="No torques; a spring and damper at each joint towards the target, none at a free base; the same with gravity "
-    "compensated; only that.",
+    help="No torques; a spring and damper at each joint towards the target; the same with gravity compensated; only "
+    "that. Nothing drives free joints, of bases that float and of objects.",
 )
+@click.option("--drive-free-joints", is_flag=True, help="--control drives these too, as if something held them.")
 @click.option("--target", metavar="NUMBERS", help="Of pd and hold; the neutral configuration if left out.")
 @click.option("--kp", metavar="NUMBERS", help="Stiffness of pd and hold; to swing at 2 Hz with what a joint carries.")
 @click.option("--kd", metavar="NUMBERS", help="Damping of pd and hold; enough not to swing.")
@@ -90,12 +92,14 @@ def _run(robot: Robot | System, given: dict[str, Any]) -> Run:
     target = numbers(given["target"], "--target", robot.nq)
     q, v = _start(robot, given, ground, target)
     target = robot.neutral() if target is None else robot.normalize(target)
-    control = {
+    drive = {"drive_free_joints": given["drive_free_joints"]}
+    made: dict[str, Callable[[], Any]] = {
         "free": lambda: None,
         "pd": lambda: controllers.pd(target, *_gains(robot, target, given)),
-        "hold": lambda: controllers.hold(target, *_gains(robot, target, given)),
-        "gravity": controllers.gravity_compensation,
-    }[given["control"]]()
+        "hold": lambda: controllers.hold(target, *_gains(robot, target, given), **drive),
+        "gravity": lambda: controllers.gravity_compensation(**drive),
+    }
+    control = made[given["control"]]()
     integrator = given["integrator"] or ("semi_implicit" if ground or given["limits"] else "midpoint")
     options = {"control": control, "joint_losses": given["losses"], "joint_limits": given["limits"], "ground": ground}
     options |= {"integrator": integrator, "every": given["every"]}
@@ -129,10 +133,10 @@ def _above(robot: Robot, ground: Ground, q: Any) -> Any:
 
 
 def _gains(robot: Robot | System, target: Any, given: dict[str, Any]) -> tuple[Any, Any]:
-    """Stiffness and damping as given, or by the inertia that each joint carries at the target; none at a free base."""
+    """Stiffness and damping as given, or by the inertia that joints carry at the target; none where nothing drives."""
     carried, driven = robot.mass_matrix(target).diagonal(), np.ones(robot.nv)
     for joint in robot.joints:
-        if joint.type == "free":
+        if joint.type == "free" and not given["drive_free_joints"]:
             driven[joint.v_slice] = 0.0
     kp, kd = (numbers(given[name], f"--{name}", robot.nv, least=0.0) for name in ("kp", "kd"))
     kp = driven * (OWN_FREQUENCY**2 * carried if kp is None else kp)

@@ -12,10 +12,19 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from catena.algorithms.controllers import COMPUTED_TORQUE, FEED_FORWARD, GRAVITY, HOLD, PD, SERVO
+from catena.algorithms.controllers import (
+    COMPUTED_TORQUE,
+    DRIVING_FREE_JOINTS,
+    FEED_FORWARD,
+    GRAVITY,
+    HOLD,
+    PD,
+    SERVO,
+)
 from catena.algorithms.rollouts import Law
 from catena.arguments.arrays import as_floats
 from catena.arguments.scalars import a_robot
+from catena.arguments.words import truth
 from catena.errors import ShapeError, UnsupportedError
 from catena.model.joints import JOINT_TYPES
 from catena.simulation.laws import Controller
@@ -55,33 +64,47 @@ def servo(target: npt.ArrayLike, kp: npt.ArrayLike, kd: npt.ArrayLike = 0.0) -> 
     return _with_gains(SERVO, target, kp, kd)
 
 
-def hold(target: npt.ArrayLike, kp: npt.ArrayLike, kd: npt.ArrayLike = 0.0) -> Controller:
+def hold(
+    target: npt.ArrayLike, kp: npt.ArrayLike, kd: npt.ArrayLike = 0.0, *, drive_free_joints: bool = False
+) -> Controller:
     """`pd` and `gravity_compensation` together: a robot at rest at the target stays there.
 
     Args:
         target: configurations, (..., nq).
         kp: stiffness, one number or (..., nv).
         kd: damping, one number or (..., nv).
+        drive_free_joints: whether free joints, of bases that float and of objects, are held as well, as if something
+            drove them; if not, there are no forces at them whatever their gains.
     """
-    return _with_gains(HOLD, target, kp, kd)
+    return _with_gains(_driving(HOLD, drive_free_joints), target, kp, kd)
 
 
-def gravity_compensation() -> Controller:
-    """The torques that hold the robot against gravity wherever it is, `robot.gravity_torque(q)`."""
-    return Controller(GRAVITY)
+def gravity_compensation(*, drive_free_joints: bool = False) -> Controller:
+    """The torques that hold the robot's joints against gravity wherever it is, those of `robot.gravity_torque(q)`.
+
+    Args:
+        drive_free_joints: whether free joints, of bases that float and of objects, are held as well, as if something
+            drove them; if not, they fall unless something carries them.
+    """
+    return Controller(_driving(GRAVITY, drive_free_joints))
 
 
-def computed_torque(target: npt.ArrayLike, kp: npt.ArrayLike, kd: npt.ArrayLike = 0.0) -> Controller:
+def computed_torque(
+    target: npt.ArrayLike, kp: npt.ArrayLike, kd: npt.ArrayLike = 0.0, *, drive_free_joints: bool = False
+) -> Controller:
     """Inverse dynamics of the accelerations kp (target − q) − kd v: joints that know nothing of each other.
 
-    With kd = 2 √kp they come to the target as fast as they can without passing it.
+    With kd = 2 √kp they come to the target as fast as they can without passing it. A base that floats accelerates as
+    the joints make it do and as it falls: that is taken into account, but neither the ground nor closed loops are.
 
     Args:
         target: configurations, (..., nq).
         kp: one number or (..., nv), in 1/s².
         kd: one number or (..., nv), in 1/s.
+        drive_free_joints: whether free joints, of bases that float and of objects, are driven as well, as if something
+            did; if not, there are no forces at them whatever their gains.
     """
-    return _with_gains(COMPUTED_TORQUE, target, kp, kd)
+    return _with_gains(_driving(COMPUTED_TORQUE, drive_free_joints), target, kp, kd)
 
 
 def feed_forward(
@@ -125,6 +148,10 @@ class Spline:
         moving = ((np.asarray(t) >= self.t[0]) & (np.asarray(t) <= self.t[-1]))[..., None]
         q, v, a = way(at), np.where(moving, way(at, 1), 0.0), np.where(moving, way(at, 2), 0.0)
         return {"target": q, "speed": v, "ahead": self.robot.inverse_dynamics(q, v, a)}
+
+
+def _driving(law: Law, drive_free_joints: Any) -> Law:
+    return DRIVING_FREE_JOINTS[law.name] if truth(f"{law.name}: drive_free_joints", drive_free_joints) else law
 
 
 def _with_gains(law: Law, target: Any, kp: Any, kd: Any) -> Controller:
