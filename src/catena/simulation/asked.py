@@ -24,6 +24,7 @@ from catena.questions.closed_stepping import ClosedStepping, closed_stepping
 from catena.questions.stepping import INTEGRATOR_HINTS, METHODS, stepping
 from catena.simulation.checked import kept_rows, positive, whole_steps
 from catena.simulation.forces import chosen_actuators, forces
+from catena.simulation.kept import Kept
 from catena.simulation.laws import Given, controller, parameter_array, running_cost
 from catena.simulation.wrenches import changing
 
@@ -206,6 +207,31 @@ class Prepared:
         kernel = self.robot._compiled.kernel(torques(law), (), self.options.dtype, self.shape)
         return kernel(q, v, t, *self.values(given).values(), *self.rows_at(given, t / self.dt).values())
 
+    def check_samples(self, q: Array, v: Array) -> None:
+        """ShapeError for a controller, called with all samples at once, that gives the first another torque than alone.
+
+        That is what `q[0]` for `q[..., 0]` and sums over everything do. What it keeps is set back.
+        """
+        given, t = self.control, float(self.first * self.dt) if np.ndim(self.first) == 0 else 0.0
+        if given is None or given.function is None or q.ndim < 2 or not q.size or self.asked.first:
+            return
+        kept, first = Kept(given.function), (0,) * (q.ndim - 1)
+        numbers = np.broadcast_to(self.parameters, (*q.shape[:-1], self.parameters.shape[-1]))[first]
+        calls = [(q.copy(), v.copy(), self.parameters)] * 2 + [(q[first].copy(), v[first].copy(), numbers)]
+        found = [answer for arrays in calls if (answer := _attempt(given, kept, t, arrays)) is not None]
+        if len(found) < 3 or not np.array_equal(found[0], found[1], equal_nan=True):
+            return
+        try:
+            alone = np.broadcast_to(found[2], found[0].shape[-1:])
+            together = np.broadcast_to(found[0], (*q.shape[:-1], *found[0].shape[-1:]))[first]
+        except ValueError:  # said where it is called for good
+            return
+        if not np.allclose(alone, together, rtol=1e-9, atol=1e-9, equal_nan=True):
+            raise ShapeError(
+                f"rollout: {given.what} gives the first of {q.shape[:-1]} samples something else than when it is asked "
+                "for that one alone; write q[..., 0] for the first coordinate, and axis=-1 in sums"
+            )
+
     def _asked_of(self, given: Given, t: float, q: Array, v: Array, *more: Any) -> Array:
         """What a function of the user's gives for all samples at a time."""
         nu = self.robot.nv if self.actuators is None else len(self.actuators)
@@ -222,6 +248,18 @@ class Prepared:
             raise ShapeError(
                 f"rollout: {given.what} must give {expected}, here {(*q.shape[:-1], *width)}, got {result.shape}"
             ) from None
+
+
+def _attempt(given: Given, kept: Kept, t: float, arrays: Sequence[Array]) -> Array | None:
+    """What a function gives, None if it fails, which is said where it is called for good; what it keeps is set back."""
+    if not kept.lasting:
+        return None
+    try:
+        return np.asarray(given(t, *arrays), float)
+    except Exception:  # or it is written for many samples only
+        return None
+    finally:
+        kept.restored()
 
 
 def _stepping(robot: Any, options: Options, laws: Sequence[Resistance]) -> Function:

@@ -16,9 +16,9 @@ from catena.errors import UnsupportedError, kind_of
 from catena.model.shapes import BOX, CAPSULE, ELLIPSOID, Primitive
 from catena.scalars import Scalar
 from catena.simulation.checked import as_points, finite, moving_frame
-from catena.simulation.tracing import alone, digest, numbers_of
+from catena.simulation.tracing import digest, numbers_of
+from catena.simulation.trials import Expressions, tried
 from catena.trace.derivatives import tangents
-from catena.trace.graph import Expr, Graph
 
 if TYPE_CHECKING:
     from catena.robot import Robot
@@ -66,7 +66,8 @@ class Ground:
     def law(self, robot: Robot) -> GroundContact:
         """The forces of this ground on a robot."""
         spheres = self.spheres(robot)
-        return GroundContact(f"ground-{_named(spheres, self.height)}", spheres, _height(self.height))
+        found = _traced_height(self.height)
+        return GroundContact(f"ground-{_named(spheres, self.height, found)}", spheres, _height(self.height, found))
 
     def spheres(self, robot: Robot) -> tuple[Sphere, ...]:
         """What touches, by the links of a robot."""
@@ -128,14 +129,14 @@ def _touching(shape: Primitive) -> tuple[Array, float]:
     return np.zeros((0, 3)), 0.0
 
 
-def _height(height: Any) -> Height:
+def _height(height: Any, found: Expressions | None) -> Height:
     """Height and slopes of the ground on traced scalars."""
-    if not callable(height):
+    if found is None:
         level = _level(height)
         return lambda x, y: (level, 0, 0)
 
     def sloped(x: Scalar, y: Scalar) -> tuple[Scalar, Scalar, Scalar]:
-        h = _traced_height(height, x, y)
+        (h,) = found.on(x=x, y=y)
         slopes = [tangents([h], {a: 1.0, b: 0.0})[0] for a, b in ((x, y), (y, x))]
         return h, slopes[0], slopes[1]
 
@@ -146,18 +147,23 @@ def _level(height: Any) -> float:
     return real("Ground: height, if it is no function of (x, y),", height)
 
 
-def _traced_height(height: Callable[[Any, Any], Any], x: Expr, y: Expr) -> Any:
+def _traced_height(height: Any) -> Expressions | None:
+    if not callable(height):
+        return None
     try:
-        return numbers_of(height(alone(x), alone(y)), (), "height")[0]
+        return tried(
+            height,
+            {"x": None, "y": None},
+            lambda x, y: numbers_of(height(x, y), (), "height"),
+            lambda x, y: height(x, y),
+        )
     except Exception as error:  # whatever the function does with what it does not expect
         raise UnsupportedError(
             f"Ground: height could not be traced ({type(error).__name__}: {error}); write it with NumPy's arithmetic"
         ) from error
 
 
-def _named(spheres: Sequence[Sphere], height: Any) -> str:
+def _named(spheres: Sequence[Sphere], height: Any, found: Expressions | None) -> str:
     """What tells grounds apart in machine code, the same in every process."""
-    graph = Graph()
-    x, y = graph.input("x", 0), graph.input("y", 0)
-    results = [_traced_height(height, x, y)] if callable(height) else [_level(height)]
+    results = [_level(height)] if found is None else found.results
     return digest([*results, *[float(n) for s in spheres for n in (s.link, *s.centre, s.radius)]])

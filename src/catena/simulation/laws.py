@@ -15,9 +15,10 @@ from catena.arguments.arrays import as_floats
 from catena.errors import UnsupportedError, kind_of
 from catena.model.joints import JOINT_TYPES
 from catena.model.mimic import refuse_followers
-from catena.simulation.tracing import alone, arity, digest, numbers_of, traced
+from catena.parameters.record import Parameters
+from catena.simulation.tracing import arity, numbers_of
+from catena.simulation.trials import Expressions, tried
 from catena.spatial import Dofs
-from catena.trace.graph import Graph
 
 if TYPE_CHECKING:
     from catena.model.actuators import Actuators
@@ -117,7 +118,7 @@ def traced_law(
     function: Any,
     parameters: Array,
     shape: str,
-    algorithm: Callable[..., Callable[..., Any]],
+    algorithm: Callable[[Expressions], Callable[..., Any]],
     result: tuple[int, ...],
     arrays: tuple[str, ...] = ("q", "v", "parameters"),
 ) -> Given:
@@ -132,26 +133,26 @@ def traced_law(
     values = {"parameters": parameters} if width else {}
     if shape == "rolled":
         return Given(what, function, reason="as loops over many links know no whole states")
+    sizes: dict[str, int | None] = {"t": None}
+    sizes |= {name: {"q": tree.nq, "v": tree.nv, "parameters": width, "tau": tree.nv}[name] for name in arrays}
     asked = Given(what, function)
     try:
-        name = f"{what}-{width}-{_digest(asked, tree, arrays, width, result)}"
+        found = tried(
+            getattr(function, "function", function),
+            sizes,
+            lambda *given: numbers_of(asked(*given), result, what),
+            lambda *given: np.broadcast_to(getattr(function, "numbers", asked)(*given), result),
+        )
     except Exception as error:  # whatever the function does with what it does not expect
         return Given(what, function, reason=f"as it could not be traced ({type(error).__name__}: {error})")
-    return Given(what, function, Law(name, algorithm(asked), inputs, whole=True), values)
+    name = f"{what}-{width}-{found.digest}"
+    return Given(what, function, Law(name, algorithm(found), inputs, whole=True), values)
 
 
-def _digest(asked: Given, tree: Tree, arrays: tuple[str, ...], width: int, result: tuple[int, ...]) -> str:
-    """Run the function of the user once, on expressions."""
-    graph, sizes = Graph(), {"q": tree.nq, "v": tree.nv, "parameters": width, "tau": tree.nv}
-    leaves = [traced(graph.input(name, i) for i in range(sizes[name])) for name in arrays]
-    return digest(numbers_of(asked(alone(graph.input("t", 0)), *leaves), result, asked.what))
-
-
-def _torques(places: list[int] | None, asked: Given) -> Callable[..., Any]:
+def _torques(places: list[int] | None, found: Expressions) -> Callable[..., Any]:
     def algorithm(links: Any, t: Any, q: Any, v: Any, parameters: Any = ()) -> Any:
-        values = asked(alone(t), flat(links, q), flat(links, v), traced(parameters))
+        given = found.on(t=t, q=flat(links, q), v=flat(links, v), parameters=parameters)
         sizes = [k.joint_type.nv for k in links.leaders]
-        given = numbers_of(values, (sum(sizes) if places is None else len(places),), "control")
         numbers = iter(given if places is None else _spread(given, places, sum(sizes)))
         (tau,) = links.fields("tau")
         for k in links:
@@ -162,10 +163,10 @@ def _torques(places: list[int] | None, asked: Given) -> Callable[..., Any]:
     return algorithm
 
 
-def _number(asked: Given) -> Callable[..., Any]:
+def _number(found: Expressions) -> Callable[..., Any]:
     def algorithm(links: Any, t: Any, q: Any, v: Any, tau: Any, parameters: Any = ()) -> Any:
-        given = flat(links, q), flat(links, v), traced(parameters), flat(links, tau)
-        return numbers_of(asked(alone(t), *given), (), "cost")[0]
+        arrays = {"q": flat(links, q), "v": flat(links, v), "tau": flat(links, tau)}
+        return found.on(t=t, parameters=parameters, **arrays)[0]
 
     return algorithm
 
@@ -178,12 +179,17 @@ def _spread(given: list[Any], places: list[int], count: int) -> list[Any]:
     return spread
 
 
-def flat(links: Any, values: Any) -> Any:
-    """The numbers of all links, one after the other, as an array that NumPy's functions take."""
-    return traced(x for k in links.leaders for x in values[k])
+def flat(links: Any, values: Any) -> list[Any]:
+    """The numbers of all links, one after the other."""
+    return [x for k in links.leaders for x in values[k]]
 
 
 def parameter_array(parameters: Any) -> Array:
-    """Parameters as an array (..., count), of no numbers if there are none."""
+    """Parameters as an array (..., count), of no numbers if there are none; refused if they are those of a robot."""
+    if isinstance(parameters, Parameters):
+        raise UnsupportedError(
+            "rollout and simulate: parameters= are numbers for control, cost and f_ext, got the Parameters of a robot; "
+            "make a robot of them, robot.with_parameters(P), and roll that out"
+        )
     array = np.zeros(0) if parameters is None else as_floats(parameters, "parameters (..., count)")
     return array if array.ndim else array[None]

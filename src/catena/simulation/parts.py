@@ -26,7 +26,8 @@ FIRST = 16
 class Filled:
     """States were computed up to a row; steps, counted from the start, and joints at which samples diverged.
 
-    `memory` is what friction remembers there, `state` what the integrator needs to go on, besides q and v of that row.
+    `tau` are the torques after the new states but the last, where a controller was called from Python. `memory` is what
+    friction remembers there, `state` what the integrator needs to go on, besides q and v of that row.
     """
 
     rows: int
@@ -34,6 +35,7 @@ class Filled:
     joint: Array
     memory: Mapping[str, Array] = field(default_factory=dict)
     state: Mapping[str, Any] = field(default_factory=dict)
+    tau: Array | None = None
 
 
 def parts(
@@ -80,7 +82,8 @@ def _rows_by_steps(rollout: Rollout, q: Array, v: Array, row: int, memory: Any) 
         q[..., start : start + count + 1, :], v[..., start : start + count + 1, :] = part.q, part.v
         step = np.where(part.diverged_step >= 0, part.diverged_step + start * every, -1)
         memory = part.memory
-        yield Filled(start + count, step, part.diverged_joint, memory)
+        tau = None if callable(part.torques) else part.torques
+        yield Filled(start + count, step, part.diverged_joint, memory, tau=tau)
 
 
 def part_of(rollout: Rollout, q: Array, v: Array, row: int, count: int, memory: Any) -> Run:

@@ -51,7 +51,7 @@ def run_of(rollout: Rollout, out: Any = None) -> Run:
         rollout.dt,
         rollout.how,
         (),
-        rollout.torques(t, q, v),
+        rollout.torques(t, q, v) if results.tau is None else results.tau,
         results.memory,
         exerted(rollout, t, q, v),
     )
@@ -61,7 +61,8 @@ class Results(NamedTuple):
     """States that are kept, q and v; the cost of each sample; how often its speeds were above the bound.
 
     `memory` is what friction remembers at the end, by name. `diverged` are the steps and joints at which samples
-    diverged, where that was seen at once.
+    diverged, where that was seen at once. `tau` are the torques after each state that is kept but the last, where a
+    controller was called from Python: asked again, it may give others.
     """
 
     q: Array
@@ -70,6 +71,7 @@ class Results(NamedTuple):
     over: Array | None
     memory: dict[str, Array]
     diverged: tuple[Array, Array] | None = None
+    tau: Array | None = None
 
 
 class Rollout(Prepared):
@@ -175,9 +177,14 @@ class Rollout(Prepared):
         kept[0][..., 0, :], kept[1][..., 0, :] = q, v
         cost, good, memory = np.zeros(batch), healthy(q, v, self.bound), self._start_of_memory(batch, dtype)
         step, joint = np.where(good, -1, 0), np.where(good, -1, culprit(robot, v, q, v, self.bound))
+        self.check_samples(q, v)
+        called = self.control is not None and self.control.law is None
+        acted = np.empty((*batch, self.rows, robot.nv), dtype) if called else None
         for i in range(self.steps):
             before = q, v
-            q, v, rate = self._one_step(q, v, given[2], i, memory)
+            q, v, rate, acting = self._one_step(q, v, given[2], i, memory)
+            if acted is not None and i % every == 0:
+                acted[..., i // every, :] = acting
             cost += rate * self.dt
             new = (step < 0) & ~healthy(q, v, self.bound)
             if new.any():
@@ -186,7 +193,7 @@ class Rollout(Prepared):
                 joint[new] = unresisted_joints(robot, np.argwhere(new), before[0][new], blamed, dtype)
             if (i + 1) % every == 0:
                 kept[0][..., (i + 1) // every, :], kept[1][..., (i + 1) // every, :] = q, v
-        return Results(kept[0], kept[1], None if self.cost is None else cost, None, memory, (step, joint))
+        return Results(kept[0], kept[1], None if self.cost is None else cost, None, memory, (step, joint), acted)
 
     def _start_of_memory(self, batch: tuple[int, ...], dtype: np.dtype[Any]) -> dict[str, Array]:
         """What is remembered before the first step."""
@@ -203,8 +210,8 @@ class Rollout(Prepared):
         assert v is not None
         return q, v
 
-    def _one_step(self, q: Array, v: Array, tau: Array, i: int, memory: dict[str, Array]) -> tuple[Array, Array, Any]:
-        """The next state, and the running cost at this one; memory is renewed."""
+    def _one_step(self, q: Array, v: Array, tau: Array, i: int, memory: dict[str, Array]) -> tuple[Any, ...]:
+        """The next state, the running cost at this one and the torques; memory is renewed."""
         t = (self.first + i) * self.dt
         acting: Any = tau[..., i, :]
         if self.control is not None:
@@ -217,4 +224,4 @@ class Rollout(Prepared):
         values = {"q": q, "v": v, "tau": acting, "dt": self.dt, "f_ext": f_ext, **self.forces.values, **memory}
         results = kernel(*[values[port.name] for port in kernel.inputs])
         memory.update(zip(self.forces.memory, results[2:], strict=True))
-        return results[0], results[1], rate
+        return results[0], results[1], rate, acting

@@ -239,6 +239,7 @@ class _Simulation:
         self.checkpoint: Checkpoint | None = None
         self.step, self.joint = np.full(batch, -1), np.full(batch, -1)
         self.events: list[Event] = []
+        self.acted: list[Array] = []
         self.memory: Mapping[str, Array] = rollout.asked.memory or {}
 
     def go_on(self, checkpoint: Checkpoint) -> None:
@@ -263,6 +264,7 @@ class _Simulation:
         """Take in part after part, until one of them ends the run."""
         for part in parts:
             first, self.rows, self.state = self.rows, part.rows, part.state
+            self.acted += [] if part.tau is None else [part.tau]
             new = (self.step < 0) & (part.step >= 0)
             self.step, self.joint = np.where(new, part.step, self.step), np.where(new, part.joint, self.joint)
             bar.at(self.t[part.rows] - self.t[0])
@@ -296,6 +298,13 @@ class _Simulation:
         tell("simulate", self.rollout.robot, self.step, self.joint)
         return found
 
+    def _torques(self, t: Array, q: Array, v: Array) -> Any:
+        """The torques as they were when a controller was called, or how to find them."""
+        count = len(t) - 1
+        if sum(x.shape[-2] for x in self.acted) >= count > 0:
+            return np.concatenate(self.acted, axis=-2)[..., :count, :]
+        return None if self.rollout.control is None else self.rollout.torques(t, q, v)
+
     def result(self) -> Run:
         """The run as far as it came."""
         rollout, kept = self.rollout, slice(self.rows + 1)
@@ -313,7 +322,7 @@ class _Simulation:
             rollout.dt,
             "; ".join(filter(None, how)),
             tuple(sorted(self.events, key=lambda event: event.t)),
-            None if rollout.control is None else rollout.torques(t, q, v),
+            self._torques(t, q, v),
             self.memory,
             exerted(rollout, t, q, v),
         )

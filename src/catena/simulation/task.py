@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -10,14 +10,14 @@ import numpy as np
 import numpy.typing as npt
 
 from catena.arguments.scalars import whole
-from catena.errors import ShapeError, UnsupportedError, kind_of
+from catena.errors import CatenaError, ShapeError, UnsupportedError, kind_of
 from catena.functions.function import Function
 from catena.functions.question import Answering
 from catena.simulation.asked import Asked, Options
 from catena.simulation.divergence import healthy
 from catena.simulation.rolling import Rollout
-from catena.simulation.tracing import alone, arity, digest, flag_of, numbers_of, traced
-from catena.trace.graph import Graph
+from catena.simulation.tracing import arity, digest, flag_of, numbers_of
+from catena.simulation.trials import Expressions, tried
 
 if TYPE_CHECKING:
     from catena.robot import Robot
@@ -160,47 +160,54 @@ class Play:
     def _function(self) -> Function:
         """What is seen of a state, as a function: the number of observations is known when it has been traced."""
         robot, task, width = self.task.robot, self.task, self.width
-        graph, sizes = Graph(), {"q": robot.nq, "v": robot.nv, "action": width}
-        leaves = [traced(graph.input(name, i) for i in range(size)) for name, size in sizes.items()]
-        shown, *more = _all_seen(task, alone(graph.input("t", 0)), *leaves)
+        sizes: dict[str, int | None] = {"t": None, "q": robot.nq, "v": robot.nv, "action": width}
+        parts = [_traced_part(what, task, sizes) for what in ("observe", "reward", "terminated")]
 
         def algorithm(links: Any, q: Any, v: Any, t: Any, action: Any) -> tuple[Any, ...]:
-            flat = [traced(x for k in links for x in values[k]) for values in (q, v)]
+            given = {"t": t, "action": action}
+            given |= {name: [x for k in links for x in values[k]] for name, values in (("q", q), ("v", v))}
             results = []
-            for value in _all_seen(task, alone(t), flat[0], flat[1], traced(action)):
+            for part in parts:
                 (field,) = links.fields("seen")
-                field[links.base] = value
+                found = part.on(**given)
+                field[links.base] = found if part is parts[0] else found[0]
                 results.append(field)
             return tuple(results)
 
         return Function(
-            f"task/{width}-{digest([*shown, *more])}",
+            f"task/{width}-{digest([x for part in parts for x in part.results])}",
             algorithm,
             {"q": "q", "v": "v", "t": "robot", "action": f"robot:{width}"},
-            {"observation": f"robot:{len(shown)}", "reward": "robot", "terminated": "robot"},
+            {"observation": f"robot:{len(parts[0].results)}", "reward": "robot", "terminated": "robot"},
         )
 
 
-def _all_seen(task: Task, t: Any, q: Any, v: Any, action: Any) -> tuple[list[Any], Any, Any]:
-    """Observations, reward, and one or zero for the end, of traced scalars."""
-    shown = np.concatenate([q, v]) if task.observe is None else _asked("observe", task.observe, t, q, v)
-    shape = np.shape(shown)
-    if len(shape) != 1 or not shape[0]:
-        raise ShapeError(f"Task: observe must give an array (count,), got one of shape {shape}")
-    (reward,) = _numbers("reward", _asked("reward", task.reward, t, q, v, action), ())
-    over: Any = 0.0
-    if task.terminated is not None:
-        found = _asked("terminated", task.terminated, t, q, v, action)
-        try:
-            over = flag_of(found, "terminated")
-        except TypeError as error:
-            raise UnsupportedError(f"Task: terminated must give one truth value or number ({error})") from error
-    return _numbers("observe", shown, shape), reward, over
+def _traced_part(what: str, task: Task, sizes: Mapping[str, int | None]) -> Expressions:
+    """Observations, the reward, or one or zero for the end, of traced scalars."""
+    function: Any = getattr(task, what)
+    if function is None:
+        function = _both if what == "observe" else _never
 
+    def asked(*arguments: Any) -> Any:
+        return function(*arguments[: arity(function, 3 if what == "observe" else 4)])
 
-def _asked(what: str, function: Callable[..., Any], *arguments: Any) -> Any:
+    def numbers(*arguments: Any) -> list[Any]:
+        found = asked(*arguments)
+        if what == "terminated":
+            return [_flag(found)]
+        shape: tuple[int, ...] = np.shape(found) if what == "observe" else ()
+        if what == "observe" and (len(shape) != 1 or not shape[0]):
+            raise ShapeError(f"Task: observe must give an array (count,), got one of shape {shape}")
+        return numbers_of(found, shape, what)
+
+    def called(*arguments: Any) -> Any:
+        found = np.asarray(asked(*arguments))
+        return found >= 0 if what == "terminated" and found.dtype != bool else found
+
     try:
-        return function(*arguments[: arity(function, len(arguments))])
+        return tried(function, sizes, numbers, called)
+    except CatenaError:
+        raise
     except Exception as error:  # whatever the function does with what it does not expect
         raise UnsupportedError(
             f"Task: {what} must be a function that can be compiled, written with NumPy's arithmetic "
@@ -208,11 +215,19 @@ def _asked(what: str, function: Callable[..., Any], *arguments: Any) -> Any:
         ) from error
 
 
-def _numbers(what: str, values: Any, shape: Sequence[int]) -> list[Any]:
+def _flag(found: Any) -> Any:
     try:
-        return numbers_of(values, tuple(shape), what)
+        return flag_of(found, "terminated")
     except TypeError as error:
-        raise UnsupportedError(f"Task: {error}") from error
+        raise UnsupportedError(f"Task: terminated must give one truth value or number ({error})") from error
+
+
+def _both(t: Any, q: Any, v: Any) -> Any:
+    return np.concatenate([q, v])
+
+
+def _never() -> bool:
+    return False
 
 
 def _share_of_effort(robot: Robot) -> Callable[..., Any]:

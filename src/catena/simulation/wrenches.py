@@ -10,7 +10,8 @@ import numpy.typing as npt
 
 from catena.arguments.wrenches import wrenches
 from catena.simulation.laws import Given, flat, traced_law
-from catena.simulation.tracing import alone, arity, numbers_of, traced
+from catena.simulation.tracing import arity, numbers_of
+from catena.simulation.trials import Expressions
 from catena.spatial import Force
 
 if TYPE_CHECKING:
@@ -55,10 +56,9 @@ def changing(robot: Robot, f_ext: Any, parameters: Array, shape: str) -> Given |
     return traced_law(robot.tree, "f_ext", OnLinks(robot, f_ext), parameters, shape, _fields, (robot.tree.n, 6))
 
 
-def _fields(asked: Given) -> Callable[..., Any]:
+def _fields(found: Expressions) -> Callable[..., Any]:
     def algorithm(links: Any, t: Any, q: Any, v: Any, parameters: Any = ()) -> Any:
-        values = asked(alone(t), flat(links, q), flat(links, v), traced(parameters))
-        numbers, (f,) = numbers_of(values, (len(links), 6), "f_ext"), links.fields("f")
+        numbers, (f,) = found.on(t=t, q=flat(links, q), v=flat(links, v), parameters=parameters), links.fields("f")
         for i, k in enumerate(links):
             f[k] = Force.of(numbers[6 * i : 6 * i + 6])
         return f

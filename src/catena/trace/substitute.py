@@ -24,11 +24,14 @@ _METHODS: Mapping[str, Callable[..., Operand]] = {
 }
 
 
-def substituted(outputs: Sequence[Operand], instead: Callable[[Expr], Operand | None]) -> list[Operand]:
+def substituted(
+    outputs: Sequence[Operand], instead: Callable[[Expr], Operand | None], graph: Graph | None = None
+) -> list[Operand]:
     """The outputs with each node replaced by what `instead` says, which is asked from the outputs down.
 
     Where it says None the node stays, made of what takes the place of its arguments; it is not asked about nodes that
-    are only needed below a replaced one.
+    are only needed below a replaced one. What is built anew belongs to the graph that is given, or else to that of the
+    outputs.
     """
     new: dict[int, Operand] = {}
     kept: dict[int, Expr] = {}
@@ -52,7 +55,7 @@ def substituted(outputs: Sequence[Operand], instead: Callable[[Expr], Operand | 
         if node.op == LEAF or all(x is y for x, y in zip(args, node.args, strict=True)):
             new[i] = node
         elif node.op in COMPARISONS:
-            new[i] = node.graph.select(node.op, *args)
+            new[i] = (graph or node.graph).select(node.op, *args)
         else:
-            new[i] = _METHODS[node.op](node.graph, *args)
+            new[i] = _METHODS[node.op](graph or node.graph, *args)
     return [get(x) for x in outputs]
