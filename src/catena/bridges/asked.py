@@ -133,7 +133,9 @@ class Asked:
         store, shape = self.robot._compiled, self._options.get("kernel")
         names = tuple(function.given(given))
         inverted = self._declared.inverts
-        return store.once(("map", function.name, names, shape), lambda: Map(store, function, names, shape, inverted))
+        present = tuple(name for name in function.optional if name in names)
+        key = "map", store.name_of(function, present, shape), names, shape
+        return store.once(key, lambda: Map(store, function, names, shape, inverted))
 
     def _check_option(self, name: str) -> None:
         if name in self._options:

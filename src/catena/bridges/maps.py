@@ -131,7 +131,8 @@ class Map:
         """A text that tells it from all other maps, in this process and in the next."""
         tree = self._store.tree
         shape = chosen_shape(tree, self.function, self.shape)
-        return "/".join((tree.digest().hex(), self.function.name, ",".join(self._present), shape))
+        name = self._store.name_of(self.function, self._present, shape)
+        return "/".join((tree.digest().hex(), name, ",".join(self._present), shape))
 
     def jvp(self, by: By) -> Map:
         """The changes of all results: takes the own inputs, then a direction for each input in `by`."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Hashable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -13,6 +14,7 @@ from catena.arguments.dtypes import checked_dtype
 from catena.errors import UnsupportedError, shown
 from catena.functions.composed import Composed
 from catena.functions.function import Function, Repeated, by_recipe
+from catena.functions.ownership import is_own
 from catena.kernels.call.books import Books
 from catena.model.mimic import Followers, followers, refuse_followers
 
@@ -35,6 +37,9 @@ UNROLLABLE = 250
 
 LONG, LONG_APART = 30_000, 100_000
 """From so many links in long runs on, one sample is cut in pieces: of links that repeat themselves, or of any."""
+
+
+_numbers = itertools.count()
 
 
 class Compiled(Books):
@@ -74,9 +79,12 @@ class Compiled(Books):
         shape, dtype = chosen_shape(self.tree, function, kernel_shape), checked_dtype(function.question, dtype)
         if kernel_shape is None and shape == "rolled" and self._worth_cutting(function, dtype):
             shape = "in pieces"
-        key = "kernel", function.name, present, dtype.name, shape
         asked = kernel_shape if function.composed else shape
-        return self.once(key, lambda: self._built(function, present, dtype, shape, asked))
+        known = self._known(function, present, dtype, shape)
+        if known is None:
+            return self._built(function, present, dtype, shape, asked)
+        key = "kernel", function.name, known, present, dtype.name, shape
+        return self.once(key, lambda: self._built(function, present, dtype, shape, asked, known))
 
     def repeated(
         self,
@@ -94,8 +102,35 @@ class Compiled(Books):
             if chosen_shape(self.tree, function, kernel_shape) == "rolled":
                 refuse_followers(self.tree, f"{function.question} by loops over many links")
         shape, dtype = chosen_shape(self.tree, function, kernel_shape), checked_dtype(function.question, dtype)
-        key = "repeated", repeated.name, present, dtype.name, shape
-        return self.once(key, lambda: repeated_kernel(self.tree, repeated, present, dtype, shape))
+        known = self._known(function, present, dtype, shape, repeated) or ""
+        key = "repeated", repeated.name, known, present, dtype.name, shape
+        return self.once(key, lambda: repeated_kernel(self.tree, repeated, present, dtype, shape, known))
+
+    def name_of(self, function: Function, present: tuple[str, ...], kernel_shape: str | None) -> str:
+        """What tells a function from all others, in this process and in the next."""
+        known = self._known(function, present, np.dtype(float), chosen_shape(self.tree, function, kernel_shape))
+        return f"{function.name}#{next(_numbers) if known is None else known}" if known != "" else function.name
+
+    def _known(
+        self,
+        function: Function,
+        present: tuple[str, ...],
+        dtype: np.dtype[Any],
+        shape: str,
+        repeated: Repeated | None = None,
+    ) -> str | None:
+        """What is to be known of a function besides its name: of one that is a user's, what was traced.
+
+        None of one that NumPy answers with what a user wrote: nobody can tell whether it is still the same.
+        """
+        if is_own(function, self.tree):
+            return ""
+        whole = shape == "rolled" and followers(self.tree) is not None and function.sweeps
+        if whole or _by_numpy(function, shape):
+            return None
+        from catena.kernels.build import traced_as
+
+        return traced_as(self.tree, function, present, dtype, shape, repeated)
 
     def _served(self, function: Function) -> Function:
         """What answers where joints follow others; refused, by joint, if nothing does."""
@@ -106,7 +141,13 @@ class Compiled(Books):
         return served(self.tree, function)
 
     def _built(
-        self, function: Function, present: tuple[str, ...], dtype: np.dtype[Any], shape: str, asked: str | None
+        self,
+        function: Function,
+        present: tuple[str, ...],
+        dtype: np.dtype[Any],
+        shape: str,
+        asked: str | None,
+        known: str = "",
     ) -> Any:
         """Make what answers; a recipe with NumPy gets the functions that it asks for in the shape `asked`."""
         from catena.kernels.build import rolled_kernel, signature, unrolled_kernel
@@ -119,13 +160,15 @@ class Compiled(Books):
         found = followers(self.tree)
         if found is not None and shape == "rolled" and function.sweeps:
             function = self._by_whole_tree(found, function, present, dtype)
-        if function.recipe is not None and (function.algorithm is by_recipe or shape == "rolled"):
+        if function.recipe is not None and _by_numpy(function, shape):
             described = signature(self.tree, function, present, dtype)
             in_dtype = np.dtype(np.float64) if function.double else dtype
             return Composed(
                 function.recipe, described, self.tree, lambda f, given: self.kernel(f, given, in_dtype, asked)
             )
-        return (unrolled_kernel if shape == "unrolled" else rolled_kernel)(self.tree, function, present, dtype)
+        if shape == "rolled":
+            return rolled_kernel(self.tree, function, present, dtype)
+        return unrolled_kernel(self.tree, function, present, dtype, known)
 
     def _by_whole_tree(
         self, found: Followers, function: Function, present: tuple[str, ...], dtype: np.dtype[Any]
@@ -151,6 +194,11 @@ class Compiled(Books):
         except UnsupportedError:
             return False
         return cut.cut_links >= max(LONG if cut.alike else LONG_APART, self.tree.n / 2)
+
+
+def _by_numpy(function: Function, shape: str) -> bool:
+    """Whether a recipe answers, with what other functions give."""
+    return function.recipe is not None and (function.algorithm is by_recipe or shape == "rolled")
 
 
 def check_kernel_shape(shape: str | None) -> None:

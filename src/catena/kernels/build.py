@@ -24,6 +24,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from hashlib import blake2b
 from typing import Any
 
 import numpy as np
@@ -46,6 +47,7 @@ from catena.kernels.machine.compile import Codegen, Module, compile_cached, modu
 from catena.kernels.machine.selfcheck import agrees
 from catena.kernels.machine.target import Target, host
 from catena.model.tree import Tree
+from catena.trace.digest import digest
 from catena.trace.fuse import fuse
 from catena.trace.graph import Operand
 from catena.trace.recorder import RolledLinks, classify, recorded
@@ -58,9 +60,29 @@ Sizes = tuple[int, int, int]
 """The numbers of links, of coordinates and of speeds."""
 
 
-def unrolled_kernel(tree: Tree, function: Function, present: tuple[str, ...], dtype: np.dtype[Any]) -> Kernel:
-    """Straight-line code with the mechanism's numbers folded in. The disk cache spares all passes but the last."""
-    return _kernel(signature(tree, function, present, dtype), _unrolled(tree, function, present, dtype))
+def unrolled_kernel(
+    tree: Tree, function: Function, present: tuple[str, ...], dtype: np.dtype[Any], known: str = ""
+) -> Kernel:
+    """Straight-line code with the mechanism's numbers folded in. The disk cache spares all passes but the last.
+
+    It asks by the name of the function and by what else is `known` of it: see :func:`traced_as`.
+    """
+    return _kernel(signature(tree, function, present, dtype), _unrolled(tree, function, present, dtype, known))
+
+
+def traced_as(
+    tree: Tree,
+    function: Function,
+    present: tuple[str, ...],
+    dtype: np.dtype[Any],
+    shape: str,
+    repeated: Repeated | None = None,
+) -> str:
+    """A digest of what a function does with a mechanism, in machine code of either shape."""
+    if shape == "unrolled":
+        _, outputs = trace_for(tree, function, present)
+        return digest([x for values in outputs.values() for x in values])
+    return blake2b(_rolled_ir(tree, function, present, dtype, repeated)[0].encode(), digest_size=16).hexdigest()
 
 
 def rolled_kernel(tree: Tree, function: Function, present: tuple[str, ...], dtype: np.dtype[Any]) -> Kernel:
@@ -73,7 +95,7 @@ def rolled_kernel(tree: Tree, function: Function, present: tuple[str, ...], dtyp
 
 
 def repeated_kernel(
-    tree: Tree, repeated: Repeated, present: tuple[str, ...], dtype: np.dtype[Any], shape: str
+    tree: Tree, repeated: Repeated, present: tuple[str, ...], dtype: np.dtype[Any], shape: str, known: str = ""
 ) -> Callable[[int, int], Kernel]:
     """A function applied again and again, in machine code of either shape: gives `kernel(rows, between)`.
 
@@ -81,7 +103,7 @@ def repeated_kernel(
     for all lengths.
     """
     module, context = (
-        (_unrolled(tree, repeated.function, present, dtype, repeated), ())
+        (_unrolled(tree, repeated.function, present, dtype, known, repeated), ())
         if shape == "unrolled"
         else _rolled(tree, repeated.function, present, dtype, repeated)
     )
@@ -104,10 +126,11 @@ def _unrolled(
     function: Function,
     present: tuple[str, ...],
     dtype: np.dtype[Any],
+    known: str,
     repeated: Repeated | None = None,
 ) -> Module:
     name = function.name if repeated is None else f"repeated {repeated.name}"
-    key = ("unrolled", name, ",".join(present), dtype.name, tree.digest().hex())
+    key = ("unrolled", name, known, ",".join(present), dtype.name, tree.code_digest().hex())
     return module_cached(key, lambda: _unrolled_code(tree, function, present, dtype, host(), repeated))
 
 
@@ -158,6 +181,18 @@ def _rolled(
     dtype: np.dtype[Any],
     repeated: Repeated | None = None,
 ) -> tuple[Module, Context]:
+    ir, context = _rolled_ir(tree, function, present, dtype, repeated)
+    return compile_cached(("rolled", ir), lambda: ir, ROLLED), context()
+
+
+def _rolled_ir(
+    tree: Tree,
+    function: Function,
+    present: tuple[str, ...],
+    dtype: np.dtype[Any],
+    repeated: Repeated | None,
+) -> tuple[str, Callable[[], Context]]:
+    """The passes before compiling, and what makes the table of the mechanism that the code reads."""
     target, given = host(), function.given(present)
     lowered = lowered_for(tree, function)
     classes, which = classify(lowered)
@@ -166,8 +201,7 @@ def _rolled(
     layout = layout_of(lowered, classes)
     places = None if repeated is None else Places.of(repeated, list(given), list(function.outputs))
     ir = rolled_ir(fused, _kinds(given), _kinds(function.outputs), layout, target, dtype, function.shared, places)
-    module = compile_cached(("rolled", ir), lambda: ir, ROLLED)
-    return module, context_of(lowered, which, recording.columns, dtype)
+    return ir, lambda: context_of(lowered, which, recording.columns, dtype)
 
 
 def _recorded(lowered: Any, classes: Any, function: Function, given: Mapping[str, str]) -> Recording:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import pickle
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any, Generic, NamedTuple, TypeVar
 
@@ -136,7 +136,11 @@ class Tree:
 
     def digest(self) -> bytes:
         """A 16-byte fingerprint of the content, the same in every process. Cost: O(n) once, then kept."""
-        return self.once("digest", lambda: _digest(self))
+        return self.once("digest", lambda: _digest(self, {"warnings"}))
+
+    def code_digest(self) -> bytes:
+        """The same without what no machine code depends on: what the robot is called and how it is drawn."""
+        return self.once("digest of code", lambda: _digest(self, {"warnings", "name", "meshes"}))
 
     def once(self, key: Hashable, make: Callable[[], Value]) -> Value:
         """What `make` makes of this tree, made when it is first asked for under this key, and kept."""
@@ -211,10 +215,10 @@ def _read_only(array: Array) -> Array:
     return view
 
 
-def _digest(tree: Tree) -> bytes:
+def _digest(tree: Tree, without: Collection[str]) -> bytes:
     state = hashlib.blake2b(digest_size=16)
     for f in fields(tree):
-        if f.name != "warnings":
+        if f.name not in without:
             state.update(f.name.encode())
             _feed(state, getattr(tree, f.name))
     return state.digest()

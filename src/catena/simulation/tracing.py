@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import inspect
 import math
 import operator
@@ -16,7 +15,8 @@ from catena import scalars
 from catena.errors import UnsupportedError
 from catena.simulation import traced_numbers as number
 from catena.simulation.traced_numbers import Number, refused
-from catena.trace.graph import LEAF, Expr, Graph, live
+from catena.trace.digest import digest
+from catena.trace.graph import Expr, Graph
 
 Array = npt.NDArray[Any]
 
@@ -350,20 +350,6 @@ def flag_of(result: Any, what: str) -> Any:
         return number.value_of(value)
     (found,) = numbers_of(array, (), what)
     return scalars.where(found >= 0, 1.0, 0.0) if isinstance(found, Expr) else float(found >= 0)
-
-
-def digest(results: Sequence[Any]) -> str:
-    """What tells expressions apart, the same in every process."""
-    state, number = hashlib.blake2b(digest_size=16), dict[int, int]()
-
-    def name(x: Any) -> str:
-        return f"#{number[x.id]}" if isinstance(x, Expr) else repr(x)
-
-    for node in live(results):
-        number[node.id] = len(number)
-        state.update(f"{node.op}({', '.join(map(repr if node.op == LEAF else name, node.args))});".encode())
-    state.update(", ".join(map(name, results)).encode())
-    return state.hexdigest()
 
 
 def arity(function: Callable[..., Any], most: int) -> int:

@@ -19,7 +19,7 @@ from hashlib import blake2b
 import catena
 from catena.version import __version__
 
-IRRELEVANT = frozenset({"__pycache__", "cli", "robots", "view"})
+IRRELEVANT = frozenset({"__pycache__", "cli", "drawing", "plots", "robots"})
 """Directories that code generation doesn't depend on."""
 
 State = tuple[tuple[str, int, int, int], ...]
