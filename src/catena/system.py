@@ -29,6 +29,7 @@ from catena.model.sound import check_sound
 from catena.model.tree import Tree
 from catena.operators.asking import HasClosedOperators
 from catena.questions.closed_derivatives import ClosedDerivatives
+from catena.questions.closed_operational import ClosedOperational
 from catena.questions.closed_torques import Torques
 from catena.questions.configurations import ConfigurationSpace
 from catena.questions.description import Description
@@ -44,13 +45,14 @@ Robots = Sequence[Robot] | Mapping[str, Robot]
 
 class System(
     Description,
-    ConfigurationSpace,
+    ClosedOperational,
     Operational,
     Energies,
     Torques,
     ClosedDerivatives,
     ClosedRollouts,
     HasClosedOperators,
+    ConfigurationSpace,
 ):
     """Robots and objects side by side in one world, and constraints between their frames.
 
@@ -64,8 +66,8 @@ class System(
 
     All trees together are one forest: q, v and torques are those of the robots, then of the objects, one after the
     other, and frames are "left/tool", "box" (an object's own body) or "world". Placements, energies, Jacobians and the
-    mass matrix are those of the forest, `system.forest`; dynamics are those of the closed system. Systems are immutable
-    and can be pickled.
+    mass matrix are those of the forest, `system.forest`; dynamics, and whatever needs the inverse of the mass matrix,
+    are those of the closed system, or refused by name. Systems are immutable and can be pickled.
 
     Args:
         robots: Robots, which go by their own names; or a mapping from names to Robots.
@@ -152,6 +154,10 @@ class System(
         object.__setattr__(self, "constraints", constraints)
         closures = Closures(constraints, self.frame, self.joint_index, partial(_sparse_contact, tree))
         object.__setattr__(self, "closures", closures)
+
+    @property
+    def _closed(self) -> bool:
+        return bool(self.constraints)
 
     @property
     def forest(self) -> Robot:

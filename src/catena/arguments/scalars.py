@@ -47,10 +47,18 @@ def generator(what: str, rng: Any) -> np.random.Generator:
             ) from None
 
 
-def a_robot(what: str, robot: Any) -> Any:
-    """The robot, or system, itself; UnsupportedError for anything that has no tree, or a tree and no coordinates."""
+def a_robot(what: str, robot: Any, closed: bool = False) -> Any:
+    """The robot itself; UnsupportedError for anything that has no tree, or a tree and no coordinates.
+
+    A System with constraints is refused, too, unless `closed` says that what is done with it honours them.
+    """
     if not isinstance(getattr(robot, "tree", None), Tree) or not hasattr(robot, "nq"):
         raise UnsupportedError(f"{what}: expected a Robot first, got {kind_of(robot)}")
+    if not closed and getattr(robot, "_closed", False):
+        raise UnsupportedError(
+            f"{what} does not honour constraints, and the System {robot.name!r} has {len(robot.constraints)}; "
+            "system.forest is the same robots and objects without them"
+        )
     return robot
 
 

@@ -39,7 +39,7 @@ class Asked:
     """
 
     def __init__(self, robot: Robot, question: str, options: Mapping[str, Any]) -> None:
-        self.robot: Robot = a_robot("function", robot)
+        self.robot: Robot = a_robot("function", robot, closed=True)
         self.question = question
         self._declared = question_named(robot, question)
         declared = self._declared

@@ -64,7 +64,7 @@ def view(
     Returns:
         The page: `url`, `show(q)`, `html(path)`, `wait()` and `stop()`.
     """
-    a_robot("view", robot)
+    a_robot("view", robot, closed=True)
     states = batched(robot, q) if run is None else run.q
     marks = Marks(frames, truth("center_of_mass", center_of_mass), arrows_of(robot, forces, states, run))
     return Page(robot, q, run, port, marks)

@@ -68,7 +68,7 @@ def render(
     images = optional("PIL.Image", "view", "pictures need Pillow")
     if path is not None:
         ending(path, STILL)
-    a_robot("render", robot)
+    a_robot("render", robot, closed=True)
     states = configurations(robot, q)
     marks = Marks(frames, truth("center_of_mass", center_of_mass), arrows_of(robot, forces, batched(robot, q)))
     stage = Stage(robot, states[:, None], size, view, marks)

@@ -74,6 +74,11 @@ class Answering:
             if (declared := getattr(member, "question", None)) is not None:
                 install_later(cls, name, declared)
 
+    @property
+    def _closed(self) -> bool:
+        """Whether constraints act on it that a question for open trees knows nothing of."""
+        return False
+
     def _make_own(self) -> None:
         """Make the arrays of its own that are missing."""
         raise NotImplementedError
@@ -91,14 +96,16 @@ class Answering:
         return ""
 
 
-def question(answer: Function | Rule, inverts: str = "") -> Callable[[Method], Method]:
+def question(answer: Function | Rule, inverts: str = "", closed: bool = False) -> Callable[[Method], Method]:
     """Declare a method as a question that one function answers, or the one that a rule chooses.
 
     `inverts` names the matrix that it needs the inverse of, if any, such as "M"; see :class:`Watch`.
+    With `closed` the answer is right of systems with constraints too: it honours them, or they do not matter to it
+    (placements, energies, M as a matrix). What does not say so is refused there.
     """
 
     def declared(method: Method) -> Method:
-        return cast(Method, Declared(method, answer, inverts).general)
+        return cast(Method, Declared(method, answer, inverts, closed).general)
 
     return declared
 
@@ -136,8 +143,10 @@ def as_returned(results: Sequence[Any], wrapper: type | None) -> Any:
 class Declared:
     """A question: its parameters with their roles, and the way from a call to an answer that knows every case."""
 
-    def __init__(self, method: Callable[..., Any], answer: Function | Rule, inverts: str = "") -> None:
-        self.name, self._answer, self.inverts = method.__name__, answer, inverts
+    def __init__(
+        self, method: Callable[..., Any], answer: Function | Rule, inverts: str = "", closed: bool = False
+    ) -> None:
+        self.name, self._answer, self.inverts, self.closed = method.__name__, answer, inverts, closed
         _, *parameters = inspect.signature(method).parameters.values()
         self.names = tuple(p.name for p in parameters)
         self.roles = tuple(_role(p) for p in parameters)
@@ -238,6 +247,11 @@ class Declared:
 
     def chosen(self, asked: Answering, given: tuple[str, ...], options: dict[str, Any]) -> Function:
         """The function that answers when these arrays are given, with these options besides `dtype` and `kernel`."""
+        if asked._closed and not self.closed:
+            raise UnsupportedError(
+                f"{self.label(asked)} does not honour the constraints of a System; constrained_response and "
+                "inverse_mass_matrix of the System do, and system.forest answers for the robots without constraints"
+            )
         if isinstance(self._answer, Function):
             return self._answer
         return self._answer(asked, given, **options)

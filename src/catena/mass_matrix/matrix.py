@@ -151,7 +151,7 @@ class MassMatrix(Answering, NotAnArray):
         """x M, likewise: for a vector (nv,), a matrix (..., k, nv), or vectors (..., nv) that go with those of q."""
         return product_from_the_left("x @ MassMatrix", self.robot.nv, self.q.ndim, self.times, x)
 
-    @question(_action("times", inverse=False))
+    @question(_action("times", inverse=False), closed=True)
     def times(self, x: npt.ArrayLike, *, out: Array | None = None) -> Array:
         """The product M x for vectors x, (..., nv): (..., nv). O(n)."""
 
@@ -184,11 +184,11 @@ class MassMatrix(Answering, NotAnArray):
         With z white noise of variance kT it is a velocity of the canonical ensemble.
         """
 
-    @question(_action("quadratic_form", inverse=False))
+    @question(_action("quadratic_form", inverse=False), closed=True)
     def quadratic_form(self, v: npt.ArrayLike, *, out: Array | None = None) -> Any:
         """The number vᵀ M v, (...,), twice the kinetic energy at velocities v, (..., nv). O(n)."""
 
-    @question(_action("diagonal", inverse=False))
+    @question(_action("diagonal", inverse=False), closed=True)
     def diagonal(self, *, out: Array | None = None) -> Array:
         """The diagonal of M, (..., nv). O(n)."""
 
@@ -196,7 +196,7 @@ class MassMatrix(Answering, NotAnArray):
     def inv_diagonal(self, *, out: Array | None = None) -> Array:
         """The diagonal of M⁻¹, (..., nv). O(n)."""
 
-    @question(_action("dense", inverse=False))
+    @question(_action("dense", inverse=False), closed=True)
     def dense(self, *, out: Array | None = None) -> Array:
         """M as an array, (..., nv, nv). O(n²) time and memory."""
 
@@ -269,6 +269,10 @@ class MassMatrix(Answering, NotAnArray):
         tree, row = self.robot.tree, self._own[3]
         ports = Port("q", (tree.nq,)), Port("parameters", kind("parameters").full_shape(tree.n, tree.nq, tree.nv))
         return self.robot, made, [*zip((self.q, row)[: 1 if row is None else 2], ports, strict=False)]
+
+    @property
+    def _closed(self) -> bool:
+        return self.robot._closed
 
     @property
     def _dtype(self) -> Any:

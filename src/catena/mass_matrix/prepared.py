@@ -52,7 +52,7 @@ def prepared(robot: Robot, method: Any, dtype: Any, kernel_shape: Any, adopts: b
 
     With `adopts`, the mass matrix has parameters of its own in place of the model's.
     """
-    a_robot("mass_matrix", robot)
+    a_robot("mass_matrix", robot, closed=True)
     found = checked_dtype("mass_matrix", dtype)
     method, kernel_shape = (str.__str__(word) if isinstance(word, str) else word for word in (method, kernel_shape))
     check_kernel_shape(kernel_shape)

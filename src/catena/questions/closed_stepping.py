@@ -50,7 +50,7 @@ class ClosedStepping(Answering):
 
     __slots__ = ()
 
-    @question(_step, inverts="M")
+    @question(_step, inverts="M", closed=True)
     def step(
         self,
         q: npt.ArrayLike,

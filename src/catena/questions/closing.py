@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from catena.arguments.arrays import Port, as_array
 from catena.arguments.links import JointLike
-from catena.arguments.scalars import real, whole
+from catena.arguments.scalars import generator, real, whole
 from catena.errors import ClosureError, ShapeError
 from catena.functions.closures import starts_of
 from catena.questions.closed_chains import ClosedChains, Impact
@@ -29,6 +29,10 @@ MOST_ROWS = 300
 
 _FLOOR = 1e-14
 """The least damping, relative to the mean square of the Jacobian's rows: redundant rows need some."""
+
+
+_CLOSED, _STEPS, _DRAWS = 1e-10, 100, 50
+"""How far constraints of random configurations may be off, the steps of one attempt, and the attempts."""
 
 
 class Redundancy(NamedTuple):
@@ -63,8 +67,8 @@ class Closing(ClosedChains):
         q: npt.ArrayLike,
         *,
         fixed: Iterable[JointLike] = (),
-        tolerance: float = 1e-10,
-        steps: int = 100,
+        tolerance: float = _CLOSED,
+        steps: int = _STEPS,
     ) -> Array:
         """Configurations near q that meet all constraints.
 
@@ -95,6 +99,37 @@ class Closing(ClosedChains):
         if not (error <= tolerance).all():
             raise self._unmet(found.reshape(guess.shape), ~(error <= tolerance), tolerance)
         return found.reshape(guess.shape)
+
+    def random_configuration(
+        self, rng: np.random.Generator | int | None = None, shape: int | Sequence[int] = ()
+    ) -> Array:
+        """Random configurations that meet all constraints, (*shape, nq).
+
+        Drawn uniformly within the limits as those of robots are, then closed: so no longer uniform, and limits may be
+        left. What does not close is drawn again.
+
+        Args:
+            rng: a NumPy generator, a seed, or None for fresh randomness.
+            shape: the leading dimensions of the result.
+
+        Raises:
+            ClosureError: if some do not close after many draws.
+        """
+        system = cast("System", self)
+        rng = generator("random_configuration", rng)
+        found = np.array(system.forest.random_configuration(rng, shape))
+        flat, free = found.reshape(math.prod(found.shape[:-1]), system.nq), np.ones(system.nv, dtype=bool)
+        (missing,) = np.nonzero(np.ones(len(flat)))
+        for _ in range(_DRAWS):
+            drawn = flat[missing]
+            error = _newton(system, drawn, free, _CLOSED, _STEPS)
+            flat[missing] = drawn
+            missing = missing[~(error <= _CLOSED)]
+            if not len(missing):
+                return found
+            flat[missing] = system.forest.random_configuration(rng, len(missing))
+        failed = np.isin(np.arange(len(flat)), missing)
+        raise self._unmet(found, failed, _CLOSED)
 
     def _unmet(self, q: Array, failed: Array, tolerance: float) -> ClosureError:
         system = cast("System", self)

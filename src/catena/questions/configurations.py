@@ -48,7 +48,7 @@ class ConfigurationSpace(Answering):
         """
         return self._configurations.random(generator("random_configuration", rng), batch_shape(shape))
 
-    @question(INTEGRATE)
+    @question(INTEGRATE, closed=True)
     def integrate(
         self,
         q: npt.ArrayLike,
@@ -73,7 +73,7 @@ class ConfigurationSpace(Answering):
             (..., nq), with quaternions of unit length. Cost: O(n).
         """
 
-    @question(DIFFERENCE)
+    @question(DIFFERENCE, closed=True)
     def difference(
         self,
         q0: npt.ArrayLike,
@@ -98,7 +98,7 @@ class ConfigurationSpace(Answering):
             (..., nv). Cost: O(n).
         """
 
-    @question(NORMALIZE)
+    @question(NORMALIZE, closed=True)
     def normalize(
         self,
         q: npt.ArrayLike,

@@ -58,7 +58,7 @@ class Energies(Answering):
 
     __slots__ = ()
 
-    @question(parametrised(energy.KINETIC_ENERGY))
+    @question(parametrised(energy.KINETIC_ENERGY), closed=True)
     def kinetic_energy(
         self,
         q: npt.ArrayLike,
@@ -84,7 +84,7 @@ class Energies(Answering):
             (...,) in J. Cost: O(n).
         """
 
-    @question(parametrised(energy.POTENTIAL_ENERGY))
+    @question(parametrised(energy.POTENTIAL_ENERGY), closed=True)
     def potential_energy(
         self,
         q: npt.ArrayLike,
@@ -108,7 +108,7 @@ class Energies(Answering):
             (...,) in J. Cost: O(n).
         """
 
-    @question(parametrised(energy.GRAVITY_TORQUE))
+    @question(parametrised(energy.GRAVITY_TORQUE), closed=True)
     def gravity_torque(
         self,
         q: npt.ArrayLike,
@@ -132,7 +132,7 @@ class Energies(Answering):
             (..., nv) in N m or N. Cost: O(n).
         """
 
-    @question(CORIOLIS_MATRIX)
+    @question(CORIOLIS_MATRIX, closed=True)
     def coriolis_matrix(
         self,
         q: npt.ArrayLike,
@@ -155,7 +155,7 @@ class Energies(Answering):
             (..., nv, nv). Cost: O(n²) time and memory.
         """
 
-    @question(CORIOLIS_TIMES)
+    @question(CORIOLIS_TIMES, closed=True)
     def coriolis_times(
         self,
         q: npt.ArrayLike,
@@ -180,7 +180,7 @@ class Energies(Answering):
             (..., nv) in N m or N. Cost: O(n).
         """
 
-    @question(_of_the_mass(energy.CENTER_OF_MASS))
+    @question(_of_the_mass(energy.CENTER_OF_MASS), closed=True)
     def center_of_mass(
         self,
         q: npt.ArrayLike,
@@ -201,7 +201,7 @@ class Energies(Answering):
             (..., 3) in m. Cost: O(n).
         """
 
-    @question(_of_the_mass(energy.CENTER_OF_MASS_VELOCITY))
+    @question(_of_the_mass(energy.CENTER_OF_MASS_VELOCITY), closed=True)
     def center_of_mass_velocity(
         self,
         q: npt.ArrayLike,
@@ -224,7 +224,7 @@ class Energies(Answering):
             (..., 3) in m/s. Cost: O(n).
         """
 
-    @question(_of_the_mass(energy.CENTER_OF_MASS_JACOBIAN))
+    @question(_of_the_mass(energy.CENTER_OF_MASS_JACOBIAN), closed=True)
     def center_of_mass_jacobian(
         self,
         q: npt.ArrayLike,
@@ -245,7 +245,7 @@ class Energies(Answering):
             (..., 3, nv). Cost: O(n).
         """
 
-    @question(_momentum)
+    @question(_momentum, closed=True)
     def momentum(
         self,
         q: npt.ArrayLike,
@@ -276,7 +276,7 @@ class Energies(Answering):
             (..., 6). Cost: O(n).
         """
 
-    @question(_of_the_mass(energy.CENTROIDAL_MOMENTUM_MATRIX))
+    @question(_of_the_mass(energy.CENTROIDAL_MOMENTUM_MATRIX), closed=True)
     def centroidal_momentum_matrix(
         self,
         q: npt.ArrayLike,

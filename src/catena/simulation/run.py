@@ -56,7 +56,7 @@ class Run:
     """What `on_links` is, or how to find it."""
 
     def __post_init__(self) -> None:
-        a_robot("Run", self.robot)
+        a_robot("Run", self.robot, closed=True)
 
     def __repr__(self) -> str:
         batch, rows = self.q.shape[:-2], len(self.t)

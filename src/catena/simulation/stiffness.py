@@ -44,7 +44,7 @@ def _warn_of_springs(question: str, rollout: Prepared) -> None:
     first = q.reshape(-1, robot.nq)[:1] if q.size else q[:0]
     if not first.size or not np.isfinite(first).all():
         return
-    M = robot.mass_matrix(first[0])
+    M = getattr(robot, "forest", robot).mass_matrix(first[0])  # constraints only slow swings down
     try:
         with np.errstate(over="ignore", invalid="ignore"):  # gains may be as large as they like
             rates = np.sqrt(_largest(M, springs)), _largest(M, dampers)

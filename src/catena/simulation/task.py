@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from catena.arguments.scalars import whole
+from catena.arguments.scalars import a_robot, whole
 from catena.errors import CatenaError, ShapeError, UnsupportedError, kind_of
 from catena.functions.function import Function
-from catena.functions.question import Answering
 from catena.simulation.asked import Asked, Options
 from catena.simulation.divergence import healthy
 from catena.simulation.rolling import Rollout
@@ -78,8 +77,7 @@ class Task:
     joint_springs: bool = True
 
     def __post_init__(self) -> None:
-        if not isinstance(self.robot, Answering):
-            raise UnsupportedError(f"Task: expected a Robot first, got {kind_of(self.robot)}")
+        a_robot("Task", self.robot)
         for name in ("reset", "reward", "terminated", "control", "observe"):
             given = getattr(self, name)
             if not callable(given) and (given is not None or name in ("reset", "reward")):

@@ -1,0 +1,228 @@
+"""Everything that takes a robot, given a System: the answer honours the constraints, or an error says that it does not.
+
+What there is to ask is found in the package itself: a new question, method or function is tested here or fails here.
+"""
+
+import inspect
+from functools import cache
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+import pytest
+from tests.closed_systems import arm
+
+import catena
+from catena.functions.question import Declared, question_named
+from catena.questions.description import Description
+
+MODULES = ("controllers", "fixman", "identification", "operators", "plots", "polymers", "poses", "rotations")
+EXTRAS = ("jax", "torch", "casadi", "gym")
+
+
+@cache
+def bar() -> tuple[catena.System, np.ndarray]:
+    system = catena.System.load(catena.robots.path("four_bar"))
+    return system, system.close([-1.0, 0.3, -1.2])
+
+
+@cache
+def carried() -> tuple[catena.System, np.ndarray]:
+    """An arm with a box in its hand, so that the hand can move in all directions and constraints matter."""
+    body = catena.Builder("box").link("body", mass=3.0, com=(0.01, 0.02, -0.03), inertia=(0.05, 0.04, 0.06))
+    box = body.build(base="floating")
+    system = catena.System({"arm": arm()}, [box], [catena.Weld("arm/tool", "box")])
+    q = np.zeros(system.nq)
+    q[:6] = [0.3, -0.7, 1.1, 0.4, 0.8, -0.2]
+    place = system.placement(np.append(q[:6], [0, 0, 0, 0, 0, 0, 1.0]), "arm/tool")
+    q[6:9], q[-1] = place.position, 1.0
+    return system, system.close(q)
+
+
+def closed_inverse(system: catena.System, q: np.ndarray) -> np.ndarray:
+    """The inverse of M under constraints, from the dense equations [[M, Aᵀ], [A, 0]]."""
+    M, A = np.asarray(system.mass_matrix(q).dense()), np.asarray(system.constraint_jacobian(q))
+    kkt = np.block([[M, A.T], [A, np.zeros((len(A), len(A)))]])
+    return np.linalg.pinv(kkt, rcond=1e-12)[: len(M), : len(M)]
+
+
+@pytest.mark.parametrize("which", [bar, carried])
+def test_inverse_and_mobility_against_dense_equations(which: Any) -> None:
+    system, q = which()
+    N = closed_inverse(system, q)
+    size = np.abs(N).max()
+    assert np.abs(system.inverse_mass_matrix(q) - N).max() < 1e-9 * size
+    for frame in ("link", "world", "mixed"):
+        J = np.asarray(system.jacobian(q, system.links[-1].name, frame=frame))
+        Omega = system.operational_mobility(q, system.links[-1].name, frame=frame)
+        assert np.abs(Omega - J @ N @ J.T).max() < 1e-9 * max(np.abs(Omega).max(), 1.0)
+
+
+def test_a_push_moves_the_link_as_mobility_says() -> None:
+    system, q = carried()
+    f = np.array([0.1, -0.2, 0.3, 1.0, 2.0, -1.0])
+    zero = np.zeros(system.nv)
+    before, after = (system.forward_dynamics(q, zero, zero, {"box": x}).a for x in (np.zeros(6), f))
+    J = np.asarray(system.jacobian(q, "box"))
+    assert np.allclose(J @ (after - before), system.operational_mobility(q, "box") @ f, rtol=1e-9, atol=1e-9)
+
+
+def test_operational_space_of_a_closed_system() -> None:
+    system, q = carried()
+    rng = np.random.default_rng(0)
+    v, tau = system.project_velocity(q, rng.standard_normal(system.nv)), rng.standard_normal(system.nv)
+    N, J = closed_inverse(system, q), np.asarray(system.jacobian(q, "arm/tool"))
+    inertia, Omega = system.operational_inertia(q, "arm/tool")
+    inverse = system.dynamically_consistent_inverse(q, "arm/tool")
+    assert np.allclose(inertia @ J @ N @ J.T, np.eye(6), atol=1e-9)
+    assert np.allclose(Omega, J @ N @ J.T, atol=1e-9)
+    assert np.allclose(J @ inverse, np.eye(6), atol=1e-9)
+    assert np.allclose(system.constraint_jacobian(q) @ inverse, 0.0, atol=1e-9)
+    moved, _ = system.forward_dynamics(q, v, tau)
+    acceleration = J @ moved + system.jacobian_dot_times(q, "arm/tool", v)
+    found = system.operational_dynamics(q, "arm/tool", v)
+    force = found.inertia @ acceleration + found.coriolis + found.gravity
+    assert np.allclose(force, inverse.T @ tau, rtol=1e-9, atol=1e-8)
+    batch = system.operational_dynamics(np.stack([q, q]), "arm/tool", np.stack([v, v]))
+    assert np.allclose(batch.coriolis[1], found.coriolis)
+
+
+def test_a_link_that_the_loop_holds_has_no_inertia() -> None:
+    system, q = bar()
+    name = system.links[-1].name
+    for asked in (system.operational_inertia, system.dynamically_consistent_inverse):
+        with pytest.raises(catena.SingularError, match="constraints held"):
+            asked(q, name)
+    with pytest.warns(catena.SingularWarning, match="2 of 2 samples"):
+        assert np.isnan(system.operational_inertia(np.stack([q, q]), name).inertia).all()
+
+
+def test_random_configurations_are_closed() -> None:
+    system, _ = bar()
+    q = system.random_configuration(0, (3,))
+    assert q.shape == (3, system.nq)
+    assert np.abs(system.closure_residual(q)).max() <= 1e-10
+    assert np.array_equal(q, system.random_configuration(0, 3))
+
+
+FOREST = {
+    "center_of_mass", "center_of_mass_jacobian", "center_of_mass_velocity", "centroidal_momentum_matrix",
+    "coriolis_matrix", "coriolis_times", "difference", "gravity_torque", "integrate", "jacobian", "jacobian_dot_times",
+    "jacobian_times", "jacobian_transpose_times", "kinetic_energy", "link_accelerations", "link_velocities", "momentum",
+    "normalize", "placement", "placements", "potential_energy", "mass_matrix", "neutral",
+}  # fmt: skip
+"""Questions whose answer does not depend on constraints."""
+
+HONOURED = {
+    "close", "closure_residual", "constrained_response", "constraint_bias", "constraint_jacobian", "constraint_rates",
+    "dynamically_consistent_inverse", "forward_dynamics", "forward_dynamics_derivatives", "forward_dynamics_jvp",
+    "impact", "internal_forces", "inverse_dynamics", "inverse_mass_matrix", "operational_dynamics",
+    "operational_inertia", "operational_mobility", "operators", "project_velocity", "random_configuration",
+    "redundancy", "rollout", "step", "load", "with_constraints",
+}  # fmt: skip
+"""What Systems answer with the constraints held, here or in the tests of closed chains."""
+
+
+def declared_as(owner: type, name: str) -> Declared | None:
+    """The declaration of a question; None of another method."""
+    member = getattr(owner, name)
+    found: Declared | None = getattr(getattr(member, "__wrapped__", member), "question", None)
+    return found
+
+
+def test_every_question_of_a_system_is_known() -> None:
+    methods = {name for name, x in inspect.getmembers(catena.System, callable) if not name.startswith("_")}
+    described = {name for name, _ in inspect.getmembers(Description) if not name.startswith("_")}
+    assert methods - described == FOREST | HONOURED
+    for name in methods - described:
+        if isinstance(declared := declared_as(catena.System, name), Declared):
+            assert declared.closed, name
+
+
+def test_a_new_question_is_refused_unless_it_says_otherwise() -> None:
+    system, q = bar()
+    refused = question_named(system.forest, "bias")  # declared for robots, with nothing said of systems
+    with pytest.raises(catena.UnsupportedError, match=r"constraints of a System.*system\.forest"):
+        refused.answer(system, [q, np.zeros(system.nv), *refused.defaults[2:]])
+
+
+INVERTING = {"solve", "logdet", "logdet_gradient", "sqrt_times", "inv_sqrt_times", "inv_diagonal", "inv", "factors",
+             "condition_estimate"}  # fmt: skip
+
+
+def test_mass_matrix_of_a_system_is_a_matrix_and_has_no_inverse() -> None:
+    system, q = bar()
+    for method in ("innovations", "udu"):
+        M, x = system.mass_matrix(q, method), np.ones(system.nv)
+        M_open = system.forest.mass_matrix(q)
+        assert np.allclose(M.dense(), M_open.dense())
+        assert np.allclose(M @ x, M_open @ x)
+        for name in INVERTING:
+            arguments = [x] if name in ("solve", "sqrt_times", "inv_sqrt_times") else []
+            with pytest.raises(catena.UnsupportedError, match="constraints"):
+                getattr(M, name)(*arguments)
+        with pytest.raises(catena.UnsupportedError, match="constraints"):
+            M.as_linear_operator(inverse=True) @ x
+    methods = [n for n, _ in inspect.getmembers(catena.MassMatrix, callable) if n[0] != "_"]
+    assert {n for n in methods if declared_as(catena.MassMatrix, n)} - INVERTING == {
+        "times",
+        "quadratic_form",
+        "diagonal",
+        "dense",
+    }
+
+
+def taking_robots() -> dict[str, Any]:
+    """Public functions and classes that take a robot, by name."""
+    found = {}
+    for module in (catena, *[getattr(catena, name) for name in MODULES]):
+        for name in module.__all__ if hasattr(module, "__all__") else dir(module):
+            x = getattr(module, name)
+            if name.startswith("_") or isinstance(x, ModuleType) or not callable(x):
+                continue
+            if not x.__module__.startswith("catena") or (isinstance(x, type) and issubclass(x, Exception)):
+                continue
+            for p in inspect.signature(x).parameters.values():
+                if p.name in ("robot", "robots", "system") or "Robot" in str(p.annotation):
+                    found[x.__name__] = x
+    return found
+
+
+def refused_calls(system: catena.System, q: np.ndarray) -> dict[str, tuple[Any, ...]]:
+    x = np.zeros(system.nv)
+    return {
+        "count": (), "evaluate": ("forward_dynamics", q, x, x), "fixman_potential": (q,), "symbolic": ("mass_matrix",),
+        "rigid_blocks": (q,), "solve_in_pieces": (q, x), "solve_with_error": (q, x), "base_parameters": (),
+        "symbolic_base_parameters": (), "excitation": (q, x, x), "exciting_trajectory": (), "identify": (q, x, x, x),
+        "randomize": (), "sparsity": (), "feed_forward": ([0.0, 1.0], [q, q]), "Operators": (q, ()),
+        "verify": (lambda o: (o.I, o.I),),
+    }  # fmt: skip
+
+
+TAKEN = {"MassMatrix", "Run", "System", "Identified", "render", "view", "simulate"}
+"""Those that honour constraints or do not depend on them; a System is made of Robots, and Identified is a result."""
+
+
+def test_every_function_that_takes_a_robot_refuses_systems_or_honours_them() -> None:
+    system, q = bar()
+    calls, found = refused_calls(system, q), taking_robots()
+    assert set(found) == set(calls) | TAKEN
+    for name, more in calls.items():
+        with pytest.raises(catena.UnsupportedError, match=r"constraints.*system\.forest"):
+            found[name](*more, system) if name == "verify" else found[name](system, *more)
+    with pytest.raises(catena.ModelError, match="made of Robots"):
+        catena.System([system])
+
+
+def test_a_system_without_constraints_is_an_open_forest() -> None:
+    system = catena.System.load(catena.robots.path("four_bar")).with_constraints(())
+    q, x = np.array([0.1, 0.2, 0.3]), np.ones(3)
+    assert np.allclose(system.mass_matrix(q).solve(x), system.forest.mass_matrix(q).solve(x))
+    assert np.allclose(system.inverse_mass_matrix(q), system.forest.inverse_mass_matrix(q))
+    assert catena.count(system).total == catena.count(system.forest).total
+
+
+def test_tasks_refuse_systems() -> None:
+    pytest.importorskip("gymnasium")
+    with pytest.raises(catena.UnsupportedError, match="constraints"):
+        catena.gym.Task(bar()[0], 0.01, reset=lambda rng: None, reward=lambda q, v: 0.0)
