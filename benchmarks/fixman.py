@@ -14,7 +14,6 @@ from pathlib import Path
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # one core for everybody; before NumPy is loaded
 
 import numpy as np
-from catena.functions.asking import quick
 from loglog import plot
 from timing import best, table
 
@@ -54,7 +53,7 @@ def figure2(out: Path, largest: int) -> None:
     for n in (n for n in SIZES if n <= largest):
         robot = catena.planar_chain(np.ones(n), np.ones(n))
         q, b = rng.uniform(-3, 3, n), rng.standard_normal(n)
-        compiled = quick(robot, point_mass.SOLVE)
+        compiled = engine.kernel(robot, point_mass.SOLVE)
         runs = {
             names[0]: lambda q=q, b=b: np.linalg.inv(dense(q)) @ b,
             names[1]: lambda q=q, b=b: np.linalg.solve(dense(q), b),

@@ -187,6 +187,13 @@ class TestSimulate:
         expected = catena.simulate(arm, [0.5, 0.0], [0.0, 0.0], duration=0.1, dt=1e-3, integrator="midpoint")
         assert np.array_equal(found.q, expected.q)
 
+    def test_a_run_that_diverged_is_a_failure(self) -> None:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", RuntimeWarning)  # of NumPy
+            shown = run("simulate", "two_link_arm", "--v", "1e200", "--duration", "0.05")
+        assert (shown.exit_code, shown.stderr) == (1, "")
+        assert "diverged" in shown.stdout
+
     def test_pd_comes_to_the_target(self, tmp_path: Path) -> None:
         out = tmp_path / "run.npz"
         told = run("simulate", "seven_dof_arm", "--control", "hold", "--target", "0.5", "--out", out, "--json")

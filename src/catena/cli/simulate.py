@@ -69,13 +69,13 @@ def command(file: str, base: Base, roots: tuple[str, ...], as_json: bool, **give
     """Let the robot or the closed system in FILE move from a state, and say how it went.
 
     FILE is a URDF, MJCF or TOML file, "-" for standard input, or the name of a model that comes along. Loops are closed
-    near --q. Ctrl-C ends it early, and what was computed so far is written.
+    near --q. Ctrl-C ends it early, and what was computed so far is written. The exit code of a run that diverged is 1.
     """
     files = outputs(given, ("out", "html", "gif", "mp4"))
     robot = read_model(file, base, roots)
     run = _run(robot, given)
     for kind, path in files.items():
-        with busy("writing"):
+        with busy("writing"), np.errstate(all="ignore"):  # numbers of a run that diverged
             run.save(path) if kind == "out" else run.render(path, forces=CONTACTS if given["contacts"] else None)
     found = summary(run)
     if as_json:
@@ -84,6 +84,8 @@ def command(file: str, base: Base, roots: tuple[str, ...], as_json: bool, **give
         _tell(robot, found, list(files.values()))
     if "interrupted at" in run.how:
         raise KeyboardInterrupt
+    if found["diverged"]:
+        raise click.exceptions.Exit(1)
 
 
 def _run(robot: Robot | System, given: dict[str, Any]) -> Run:
@@ -103,7 +105,7 @@ def _run(robot: Robot | System, given: dict[str, Any]) -> Run:
     integrator = given["integrator"] or ("semi_implicit" if ground or given["limits"] else "midpoint")
     options = {"control": control, "joint_losses": given["losses"], "joint_limits": given["limits"], "ground": ground}
     options |= {"integrator": integrator, "every": given["every"]}
-    with warnings.catch_warnings():
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore", DivergenceWarning)  # the summary says so
         return simulate(robot, q, v, given["duration"], given["dt"], **options)
 
@@ -145,7 +147,8 @@ def _gains(robot: Robot | System, target: Any, given: dict[str, Any]) -> tuple[A
 
 def summary(run: Run) -> dict[str, Any]:
     """What is said about a run."""
-    energy = run.energy()
+    with np.errstate(all="ignore"):  # numbers of a run that diverged
+        energy = run.energy()
     return {
         "robot": run.robot.name,
         "integrator": run.integrator,

@@ -156,6 +156,24 @@ def test_meshes_keep_the_pose_of_the_file(tmp_path: Path) -> None:
     assert mesh.resolve() == (tmp_path / "box.obj").resolve()
 
 
+@pytest.mark.parametrize("place", [".", "folder"])
+def test_meshes_of_relative_paths_are_found_from_anywhere(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, place: str
+) -> None:
+    folder = tmp_path / "folder"
+    (folder / "meshes").mkdir(parents=True)
+    corners = "".join(f"v {x} {y} {z}\n" for x in (0, 1) for y in (0, 2) for z in (0, 3))
+    (folder / "meshes" / "box.obj").write_text(corners + _box_faces())
+    asset = '<compiler meshdir="meshes"/><asset><mesh name="box" file="box.obj"/></asset>'
+    (folder / "model.xml").write_text(model(body('<geom type="mesh" mesh="box"/>'), asset))
+    monkeypatch.chdir(tmp_path / place if place == "folder" else tmp_path)
+    robot = catena.load("model.xml" if place == "folder" else "folder/model.xml")
+    monkeypatch.chdir("/")
+    (mesh,) = robot.tree.meshes["b"]
+    assert isinstance(mesh, MeshReference)
+    assert mesh.resolve() == (folder / "meshes" / "box.obj").resolve()
+
+
 def _box_faces() -> str:
     quads = [(1, 2, 4, 3), (5, 7, 8, 6), (1, 5, 6, 2), (3, 4, 8, 7), (1, 3, 7, 5), (2, 6, 8, 4)]
     return "".join(f"f {a} {b} {c}\nf {a} {c} {d}\n" for a, b, c, d in quads)

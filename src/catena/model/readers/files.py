@@ -91,7 +91,8 @@ class Places:
         outside = ""
         for place in places:
             for subfolder in subfolders or ("",):
-                path = os.path.normpath(os.path.join(place, subfolder.replace("\\", "/"), name))
+                path = os.path.join(place, subfolder.replace("\\", "/"), name)
+                path = os.path.abspath(path) if "\0" not in path else path  # it is opened later, perhaps elsewhere
                 if "\0" in path or not os.path.lexists(path):
                     continue
                 if self._allowed(path, climb):
