@@ -17,6 +17,7 @@ import catena
 from catena.errors import ShapeError, SingularError, UnsupportedError
 from catena.functions import engine
 from catena.functions.catalogue import MASS_MATRIX
+from catena.functions.question import Declared
 from catena.model.joints import JOINT_TYPES
 
 Array = npt.NDArray[np.float64]
@@ -311,3 +312,20 @@ def test_matrices_survive_pickling(method: str) -> None:
     again = pickle.loads(pickle.dumps(M))
     assert (again.method, again.shape, again.dtype) == (method, M.shape, M.dtype)
     assert np.array_equal(again.solve(np.ones(3)), M.solve(np.ones(3)))
+
+
+def test_solving_for_one_configuration_of_a_long_chain_needs_no_python(monkeypatch: pytest.MonkeyPatch) -> None:
+    chain = catena.rod_chain(70)
+    rng = np.random.default_rng(0)
+    q, b = chain.random_configuration(rng, (2,)), rng.standard_normal((3, chain.nv))
+    one, two = chain.mass_matrix(q[0]), chain.mass_matrix(q)
+    expected = np.linalg.solve(one.dense(), b.T).T
+    for M in (one, two):
+        M.solve(b[0])
+    calls: list[str] = []
+    usual = Declared.answer
+    monkeypatch.setattr(Declared, "answer", lambda *given: calls.append(given[0].name) or usual(*given))
+    np.testing.assert_allclose(one.solve(b[0]), expected[0], rtol=1e-8)
+    np.testing.assert_allclose(one.solve(b), expected, rtol=1e-8)
+    np.testing.assert_allclose(two.solve(b[0])[0], expected[0], rtol=1e-8)
+    assert calls == []

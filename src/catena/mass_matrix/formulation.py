@@ -98,6 +98,14 @@ def formulation(robot: Robot, name: str) -> Formulation:
     return chosen(robot)
 
 
+def of_one(found: Formulation) -> Formulation:
+    """The same for one configuration: on long chains, all right-hand sides share one copy of the factors."""
+    solve = found.solve
+    if not parameters.FACTORS & set(solve.inputs):
+        return found
+    return replace(found, solve=replace(solve, name=f"{solve.name}/shared", shared=tuple(solve.inputs)[:-1]))
+
+
 def with_parameters(found: Formulation) -> Formulation:
     """The same with parameters as an input of functions that need inertias: those that do not start from factors."""
     functions = {field.name: getattr(found, field.name) for field in fields(found)}

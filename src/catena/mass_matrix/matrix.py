@@ -103,6 +103,8 @@ class MassMatrix(Answering, NotAnArray):
             row = parameters
         elif adopts:
             array, row = _paired(array, parameters, common)
+        if common.single is not None and array.ndim == 1:
+            common = common.single
         self.robot, self._compiled, self._own = robot, common, (array, None, None, row)
 
     def __reduce__(self) -> tuple[Any, ...]:

@@ -10,9 +10,9 @@ import numpy as np
 from catena.arguments.dtypes import checked_dtype
 from catena.arguments.scalars import a_robot
 from catena.functions.function import Function
-from catena.functions.store import Compiled, check_kernel_shape
+from catena.functions.store import Compiled, check_kernel_shape, chosen_shape
 from catena.later import reading_files
-from catena.mass_matrix.formulation import Formulation, formulation, with_parameters
+from catena.mass_matrix.formulation import Formulation, formulation, of_one, with_parameters
 from catena.parameters.adopting import check_method
 
 if TYPE_CHECKING:
@@ -20,9 +20,12 @@ if TYPE_CHECKING:
 
 
 class Prepared(Compiled):
-    """The formulation, and the tables of the emitted call; kernels are the robot's."""
+    """The formulation, and the tables of the emitted call; kernels are the robot's.
 
-    __slots__ = ("dtype", "formulation", "kernel_shape", "method", "q_shape", "whole")
+    `single` is the same for mass matrices of one configuration, where these are not as all others.
+    """
+
+    __slots__ = ("dtype", "formulation", "kernel_shape", "method", "q_shape", "single", "whole")
 
     def __init__(
         self, whole: Compiled, found: Formulation, method: str, dtype: np.dtype[Any], kernel_shape: str | None
@@ -30,6 +33,7 @@ class Prepared(Compiled):
         super().__init__(whole.tree)
         self.whole, self.formulation, self.method = whole, found, method
         self.dtype, self.kernel_shape, self.q_shape = dtype, kernel_shape, (whole.tree.nq,)
+        self.single: Prepared | None = None
 
     def kernel(
         self,
@@ -62,10 +66,14 @@ def prepared(robot: Robot, method: Any, dtype: Any, kernel_shape: Any, adopts: b
         form = formulation(robot, method)
     compiled = robot._compiled
     chosen = with_parameters(form) if adopts else form
-    made = compiled.once(
-        ("mass_matrix", method, found, kernel_shape, adopts),
-        lambda: Prepared(compiled, chosen, method, found, kernel_shape),
-    )
+
+    def made_once() -> Prepared:
+        common = Prepared(compiled, chosen, method, found, kernel_shape)
+        if chosen_shape(compiled.tree, chosen.solve, kernel_shape) == "rolled":
+            common.single = Prepared(compiled, of_one(chosen), method, found, kernel_shape)
+        return common
+
+    made = compiled.once(("mass_matrix", method, found, kernel_shape, adopts), made_once)
     with suppress(Exception):  # whatever an object's own hash raises
         compiled.parts[method, dtype, kernel_shape, adopts] = made
     return made
