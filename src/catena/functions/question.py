@@ -28,6 +28,7 @@ from catena.arguments.wrenches import frames_of, wrenches
 from catena.errors import ShapeError, SpeedWarning, UnknownNameError, UnsupportedError, kind_of, warn
 from catena.functions.chunked import in_chunks
 from catena.functions.function import Function
+from catena.functions.lean import DECLINED, lean, pattern
 from catena.functions.store import Compiled, is_unrolled
 from catena.functions.watch import Watch
 from catena.kernels.call.words import MAPPED, OWN, Given, Role
@@ -158,18 +159,25 @@ class Declared:
         self._wrapper: type | None = None
 
         def general(*args: Any, **kwargs: Any) -> Any:
+            known = pattern(self, args, kwargs) if self.number < 0 and args else None
+            if known is not None and isinstance(args[0], Answering):
+                way = args[0]._compiled.known(known)
+                if way is not None and (quick := way(args[0]._own, (*args[1:], *kwargs.values()))) is not DECLINED:
+                    return quick
             asked, *values = self._bound(*args, **kwargs)
             if not isinstance(asked, Answering):
                 raise TypeError(f"{method.__qualname__} is asked of a Robot, not of {kind_of(asked)}")
-            return self.answer(asked, values)
+            answer = self.answer(asked, values)
+            if known is not None:
+                asked._compiled.once(known, lambda: lean(self._known(asked, values), args, kwargs, self.names))
+            return answer
 
         self.general: Callable[..., Any] = update_wrapper(general, method)
         self.general.question = self  # type: ignore[attr-defined]
 
     def answer(self, asked: Answering, values: Sequence[Any]) -> Any:
         """The answer for values of all parameters, in order."""
-        keys = [self._key(*each) for each in zip(self.roles, values, self.defaults, strict=True)]
-        found = self._found(asked, keys, values)
+        found = self._known(asked, values)
         by_name = dict(zip(self.names, values, strict=True))
         if any_chunked(values) or (found.own and any_chunked(asked._own[:1])):
             return found.returned(in_chunks(asked, self.name, by_name, found))
@@ -188,6 +196,11 @@ class Declared:
         if found.watch is not None:
             found.watch.look(seen, results, batch)
         return found.returned(found.signature.given_back(out, results))
+
+    def _known(self, asked: Answering, values: Sequence[Any]) -> Answer:
+        """How a call with these values is answered."""
+        keys = [self._key(*each) for each in zip(self.roles, values, self.defaults, strict=True)]
+        return self._found(asked, keys, values)
 
     def _found(self, asked: Answering, keys: Sequence[Any], values: Sequence[Any]) -> Answer:
         """How these options are answered, found out once; those that cannot be looked up are refused by name."""

@@ -62,6 +62,10 @@ class Compiled(Books):
         made: Value = found
         return made
 
+    def known(self, key: Hashable) -> Any:
+        """What was made under this key, None if nothing was."""
+        return self._things.get(key)
+
     def kernel(
         self,
         function: Function,
