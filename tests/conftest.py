@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import os
 import sysconfig
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -40,3 +41,16 @@ def example_urdfs() -> list[Path]:
     if not files:
         pytest.skip("the package example-robot-data is not installed")
     return files
+
+
+@pytest.fixture(autouse=True)
+def _own_joint_types() -> Iterator[None]:
+    """Joint types that a test or a page adds go when it ends."""
+    from catena.model.joints import BY_NAME, JOINT_TYPES
+
+    count, names = len(JOINT_TYPES), dict(BY_NAME)
+    yield
+    if len(JOINT_TYPES) > count:
+        del JOINT_TYPES[count:]
+        BY_NAME.clear()
+        BY_NAME.update(names)

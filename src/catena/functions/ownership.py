@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from catena.functions.function import Function
-from catena.model.joints import JOINT_TYPES
+from catena.model.joints import in_kernels
 from catena.model.tree import Tree
 
 FIXED = frozenset({"builtins", "catena", "collections", "functools", "itertools", "math", "numpy", "operator", "types"})
@@ -37,7 +37,7 @@ def is_own(function: Function, tree: Tree) -> bool:
 
 
 def _own_joints(tree: Tree) -> bool:
-    return all(_in_package(JOINT_TYPES[code].__module__) for code in np.unique(tree.joint_type).tolist())
+    return all(_in_package(in_kernels(code).__module__) for code in np.unique(tree.joint_type).tolist())
 
 
 def _in_package(module: Any) -> bool:

@@ -14,6 +14,7 @@ import math
 from dataclasses import dataclass
 from typing import ClassVar
 
+from catena.errors import ModelError
 from catena.model.spaces import Plane, Pose, Rotation, Space, rotation_of_quaternion
 from catena.scalars import Scalar, is_zero, sincos, sincos_of_sum, where
 from catena.spatial import Axes, Dofs, Motion, ShiftAlong, Transform, Turn, TurnAbout, Vec3
@@ -50,7 +51,11 @@ class JointType(Space):
     name: ClassVar[str]
     code: ClassVar[int]
     screw: ClassVar[bool] = False  # turns about z and slides along z only, so frames may be moved along its axis
-    moving_axes: ClassVar[bool] = False  # its axes move in the child's frame
+    moving_axes: ClassVar[bool] = False  # its axes move in the child's frame: where it has `axis_rates` of its own
+
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        cls.moving_axes = cls.axis_rates.__func__ is not JointType.axis_rates.__func__  # type: ignore[attr-defined]
 
     @classmethod
     def motion(cls, q: Dofs, pitch: Scalar, end: Screw) -> Transform:
@@ -64,8 +69,8 @@ class JointType(Space):
 
     @classmethod
     def axes_rate(cls, q: Dofs, v: Dofs) -> Motion:
-        """Ḣᵀ v, the acceleration from axes that change in the child's frame: zero for most joints."""
-        return Motion.zero()
+        """Ḣᵀ v, the acceleration from axes that change in the child's frame, by `axis_rates`: zero for most joints."""
+        return Axes(cls.axis_rates(q, v)).T @ v if cls.moving_axes else Motion.zero()
 
     @classmethod
     def axis_rates(cls, q: Dofs, v: Dofs) -> list[Motion]:
@@ -152,7 +157,7 @@ class Cylindrical(JointType):
 class Universal(JointType):
     """An angle about z, then one about the turned x: a cross joint."""
 
-    name, code, nq, nv, angles, moving_axes = "universal", 5, 2, 2, (True, True), True
+    name, code, nq, nv, angles = "universal", 5, 2, 2, (True, True)
 
     @classmethod
     def motion(cls, q: Dofs, pitch: Scalar, end: Screw) -> Transform:
@@ -252,7 +257,7 @@ class AnyScrew(JointType):
     No joint of a user's: where long chains mix such joints, kernels see this one, so that lanes do the same.
     """
 
-    name, code, nq, nv, angles, screw = "any screw", 10, 1, 1, (True,), True
+    name, code, nq, nv, angles, screw = "any screw", 100, 1, 1, (True,), True
 
     @classmethod
     def _rates(cls, pitch: Scalar) -> tuple[Scalar, Scalar]:
@@ -273,7 +278,7 @@ class AnyScrew(JointType):
         return Axes([Motion(Vec3(0, 0, turn), Vec3(0, 0, slide))])
 
 
-JOINT_TYPES: tuple[type[JointType], ...] = (
+JOINT_TYPES: list[type[JointType]] = [
     Revolute,
     Continuous,
     Prismatic,
@@ -284,13 +289,63 @@ JOINT_TYPES: tuple[type[JointType], ...] = (
     Spherical,
     Free,
     Fixed,
-)
-"""Every joint type, in the order of the codes in `Tree.joint_type`."""
+]
+"""Every joint type, in the order of the codes in `Tree.joint_type`; see :func:`add_joint_type`."""
 
 SCREWS = (Revolute.code, Continuous.code, Prismatic.code, Helical.code)
 """The codes of joints that :class:`AnyScrew` can stand for."""
 
-IN_KERNELS: tuple[type[JointType], ...] = (*JOINT_TYPES, AnyScrew)
-"""Every type of joint that kernels know, by code."""
+
+def in_kernels(code: int) -> type[JointType]:
+    """The type of joint that kernels know by this code."""
+    return AnyScrew if code == AnyScrew.code else JOINT_TYPES[code]
+
 
 BY_NAME: dict[str, type[JointType]] = {joint.name: joint for joint in JOINT_TYPES}
+
+
+def add_joint_type(joint: type[JointType]) -> type[JointType]:
+    """Make a joint type known by its name; it gets the next free code. Robots made before keep the types they have.
+
+    ModelError if the name is one of the package's, its code is not free, or its rates contradict its axes.
+    """
+    free = len(JOINT_TYPES)
+    if (known := BY_NAME.get(joint.name)) is not None and known.__module__ == __name__:
+        raise ModelError(f"joint type {joint.name!r}: there is one of this name; choose another")
+    if "code" in vars(joint) and joint.code != free:
+        raise ModelError(
+            f"joint type {joint.name!r}: expected no code, or the next free one, {free}; found {joint.code}"
+        )
+    if free >= AnyScrew.code:
+        raise ModelError(f"joint type {joint.name!r}: expected at most {AnyScrew.code} types")
+    _check_rates(joint)
+    joint.code = free
+    JOINT_TYPES.append(joint)
+    BY_NAME[joint.name] = joint
+    return joint
+
+
+def _check_rates(joint: type[JointType]) -> None:
+    """Compare what a joint says of its axes' rates with differences of its axes."""
+    step, close = 1e-6, 1e-6
+    q = joint.integrate(Dofs(joint.neutral().tolist()), Dofs([0.3 + 0.2 * i for i in range(joint.nv)]))
+    v = Dofs([0.9 - 0.4 * i for i in range(joint.nv)])
+    units = [Dofs([float(i == j) for j in range(joint.nv)]) for i in range(joint.nv)]
+
+    def moved(by: Dofs, sign: int) -> Dofs:
+        return joint.integrate(q, Dofs([sign * step * x for x in by]))
+
+    def check(method: str, found: Motion, ahead: Motion, behind: Motion) -> None:
+        numbers = zip(found.components, ahead.components, behind.components, strict=True)
+        if not all(abs(x - (a - b) / (2 * step)) < close for x, a, b in numbers):
+            raise ModelError(
+                f"joint type {joint.name!r}: {method} is not the derivative that differences give; correct it"
+            )
+
+    ahead, behind = joint.axes(moved(v, 1), 0.0).columns, joint.axes(moved(v, -1), 0.0).columns
+    for rate, a, b in zip(joint.axis_rates(q, v), ahead, behind, strict=True):
+        check("axis_rates", rate, a, b)
+    total = [joint.axes(moved(v, sign), 0.0).T @ v for sign in (1, -1)]
+    check("axes_rate", joint.axes_rate(q, v), *total)
+    for slope, unit in zip(joint.axes_rate_slopes(q, v), units, strict=True):
+        check("axes_rate_slopes", slope, joint.axes_rate(moved(unit, 1), v), joint.axes_rate(moved(unit, -1), v))

@@ -26,8 +26,6 @@ ORTHONORMAL = 6e-6
 CHUNK = 16_384
 """Rotations that are looked at together."""
 
-_NQ, _NV = (np.array([getattr(t, size) for t in JOINT_TYPES]) for size in ("nq", "nv"))
-
 
 class _Numbers(NamedTuple):
     """What a field of numbers has to be: of this shape, where all rows are good."""
@@ -136,7 +134,7 @@ def _check_integers(tree: Tree) -> None:
     known = (types >= 0) & (types < len(JOINT_TYPES)) & (types != BY_NAME["fixed"].code)
     _require(tree, "joint_type", f"codes from 0 to {len(JOINT_TYPES) - 1} of joints that move", known, types)
     following = _following(tree)
-    for field, size in (("q_start", _NQ), ("v_start", _NV)):
+    for field, size in (("q_start", _per_type("nq")), ("v_start", _per_type("nv"))):
         start = getattr(tree, field)
         _require(tree, field, "to begin with 0", start[:1] == 0, start[:1])
         fits = (np.diff(start) == size[tree.joint_type]) | following
@@ -148,7 +146,12 @@ def _following(tree: Tree) -> Array:
     following = np.zeros(tree.n, dtype=bool)
     if isinstance(tree.mimic, Mapping) and len(tree.mimic):
         mimic = np.array([name in tree.mimic for name in tree.joint_names], dtype=bool)
-        following = mimic & (np.diff(tree.q_start) == 0) & (np.diff(tree.v_start) == 0) & (_NV[tree.joint_type] == 1)
+        following = (
+            mimic
+            & (np.diff(tree.q_start) == 0)
+            & (np.diff(tree.v_start) == 0)
+            & (_per_type("nv")[tree.joint_type] == 1)
+        )
     return following
 
 
@@ -190,3 +193,8 @@ def _check_frame(tree: Tree, name: str, frame: Any) -> None:
     for value, shape in ((frame.rotation, (3, 3)), (frame.position, (3,))):
         if not isinstance(value, np.ndarray) or value.shape != shape or not np.isfinite(value).all():
             raise _fault(tree, f"frames[{name!r}]", expected, " ".join(shown(value).split()))
+
+
+def _per_type(size: str) -> Array:
+    """A size of each type of joint that is known now, by code."""
+    return np.array([getattr(t, size) for t in JOINT_TYPES])

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from catena.model.joints import IN_KERNELS
+from catena.model.joints import JOINT_TYPES, AnyScrew
 from catena.model.lowering.placement import snapped
 from catena.model.singular import THIN
 from catena.model.tree import Tree
@@ -31,7 +31,7 @@ def turned(chain: Lowered, tree: Tree) -> Lowered:
     The last link keeps its frame, and so does one whose joint knows its frame's x and y. Points, thin rods and links
     without a mass are turned by right angles only, so that what is zero stays zero.
     """
-    screw = np.array([t.screw for t in IN_KERNELS])[chain.joint_type]
+    screw = np.isin(chain.joint_type, [AnyScrew.code, *[t.code for t in JOINT_TYPES if t.screw]])
     columns = dict(chain.constants)
     c, s = (np.append(columns[name][1:], last) for name, last in (("ct", 1.0), ("st", 0.0)))
     still = ~screw | ((c * s != 0.0) & _thin(tree))

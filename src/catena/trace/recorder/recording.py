@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from catena.model.joints import IN_KERNELS, JointType
+from catena.model.joints import JointType, in_kernels
 from catena.model.lowering.lowered import OF_JOINT, Lowered
 from catena.trace.fuse import fuse
 from catena.trace.graph import LEAF, Operand, live
@@ -129,7 +129,7 @@ def classify(lowered: Lowered) -> tuple[list[LinkClass], Array]:
     which = np.searchsorted(found, marks)
     classes = []
     for number, mark in enumerate(found.tolist()):
-        joint_type = IN_KERNELS[mark // 4]
+        joint_type = in_kernels(mark // 4)
         rows = which == number if len(found) > 1 else slice(None)
         columns = {name: column[rows] for name, column in lowered.constants.items()}
         names = [f"{letter}{i}" for letter in OF_JOINT for i in range(joint_type.nv)]
