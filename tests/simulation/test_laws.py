@@ -165,6 +165,56 @@ def test_a_law_that_mixes_samples_is_refused(law):
         ROBOT.rollout(q, v, None, DT, steps=2, control=law)
 
 
+def remembered(t, q, v, memory, parameters):
+    error = 0.5 - q
+    tau = 4.0 * error + parameters[..., :1] * memory[..., :2] + 0.1 * (error - memory[..., 2:])
+    return tau, np.concatenate([memory[..., :2] + error * DT, error], axis=-1)
+
+
+def remembered_in_python(t, q, v, memory, parameters):
+    return remembered(float(t), q, v, memory, parameters)
+
+
+@pytest.mark.parametrize("law", [remembered, remembered_in_python])
+@pytest.mark.parametrize("batch", [(), (3,)])
+def test_a_law_with_a_memory(law, batch):
+    rng = np.random.default_rng(0)
+    q, v, gain = (rng.uniform(-1, 1, (*batch, n)) for n in (2, 2, 1))
+    state, expected, torques = (q, v, np.zeros((*batch, 4))), [], []
+    for i in range(8):
+        tau, memory = remembered(i * DT, *state, gain)
+        state = (*ROBOT.step(*state[:2], tau, DT), memory)
+        expected.append(state)
+        torques.append(tau)
+    control = catena.controllers.remembering(law, np.zeros(4))
+    kind = "called" if law is remembered_in_python else "compiled"
+    runs = [ROBOT.rollout(q, v, None, DT, steps=8, control=control, parameters=gain, every=every) for every in (1, 2)]
+    runs.append(catena.simulate(ROBOT, q, v, 8 * DT, DT, control=control, parameters=gain))
+    half = ROBOT.rollout(q, v, None, DT, steps=4, control=control, parameters=gain)
+    start = half.q[..., -1, :], half.v[..., -1, :]
+    more = {"t0": 4 * DT, "memory": half.memory, "control": control, "parameters": gain}
+    runs.append(ROBOT.rollout(*start, None, DT, steps=4, **more))
+    for run, every, first in zip(runs, (1, 2, 1, 1), (0, 0, 0, 4), strict=True):
+        assert kind in run.how
+        assert np.allclose(run.q[..., -1, :], state[0], rtol=0, atol=1e-13)
+        assert np.allclose(run.memory["recalled"], state[2], rtol=0, atol=1e-13)
+        assert np.allclose(run.tau, np.stack(torques[first::every], axis=-2), rtol=0, atol=1e-13)
+
+
+def test_what_cannot_remember_is_refused():
+    control = catena.controllers.remembering(remembered, np.zeros(4))
+    for integrator in ("adaptive", "variational"):
+        with pytest.raises(catena.UnsupportedError, match="remembers"):
+            catena.simulate(ROBOT, *STARTS[1], 1.0, DT, control=control, parameters=[1.0], integrator=integrator)
+    with pytest.raises(catena.UnsupportedError, match="expected a function"):
+        catena.controllers.remembering(3.0, np.zeros(4))
+    with pytest.raises(catena.ShapeError, match="one number or more"):
+        catena.controllers.remembering(remembered, [])
+    broken = catena.controllers.remembering(lambda t, q, v, memory: -q, np.zeros(4))
+    with pytest.raises(catena.ShapeError, match="tau, memory"):
+        ROBOT.rollout(*STARTS[1], None, DT, steps=2, control=broken)
+
+
 def test_parameters_of_a_robot_are_not_those_of_a_law():
     heavier = ROBOT.parameters().replace(armature=[80.0, 60.0])
     for ask in (

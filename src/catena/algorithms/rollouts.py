@@ -16,6 +16,9 @@ from catena.scalars import Scalar, absolute, where
 from catena.spatial import Dofs
 from catena.sweeps import Field, Links, at_base
 
+RECALLED = "recalled"
+"""The name of what a controller remembers."""
+
 
 @dataclass(frozen=True)
 class Law:
@@ -25,7 +28,8 @@ class Law:
     wrenches gives a field of those. A cost also gets the torques, after v, and gives a scalar. `name` tells laws apart.
     Of one that asks for all coordinates at a time (`whole`), no loops over links can be made. Inputs in `each` have a
     row for every step. `resistance` is what of a controller a step takes at its end. `followed` says whether it serves
-    joints that mimic others, which have gains of zero.
+    joints that mimic others, which have gains of zero. A controller that `remembers` so many numbers gets them after v,
+    and gives a pair: torques, and what it remembers from then on.
     """
 
     name: str
@@ -35,6 +39,12 @@ class Law:
     each: tuple[str, ...] = ()
     resistance: Resistance | None = None
     followed: bool = True
+    remembers: int = 0
+
+    @property
+    def memory(self) -> dict[str, str]:
+        """What it remembers, by name with its kind."""
+        return {RECALLED: f"robot:{self.remembers}"} if self.remembers else {}
 
 
 def sparing(law: Law, idle: Mapping[str, Collection[int]]) -> Law:
@@ -82,6 +92,7 @@ def turn(
     inputs = {name: kind for name, kind in step.inputs.items() if not found.get(name)}
     sums = {"count": bool(laws), "cost": cost is not None, "over": watched}
     carried = {name: "robot" for name, needed in sums.items() if needed}
+    carried.update({} if control is None else control.memory)
     inputs.update(carried, **{name: kind for law in laws for name, kind in law.inputs.items()})
     inputs.update({"bound": "robot"} if watched else {})
 
@@ -92,7 +103,11 @@ def turn(
         def asked(law: Law, *more: Any) -> Any:
             return law.algorithm(links, at["count"] * dt, q, v, *more, *[at[name] for name in law.inputs])
 
-        at["tau"] = at["tau"] if control is None else asked(control)
+        recalled: Any = None
+        if control is not None and control.remembers:
+            at["tau"], recalled = asked(control, at[RECALLED])
+        else:
+            at["tau"] = at["tau"] if control is None else asked(control)
         at["tau"] = at["tau"] if drive is None else asked(drive, at["tau"])
         at["f_ext"] = at.get("f_ext") if wrench is None else asked(wrench)
         results = [*step.algorithm(links, *[at.get(name) for name in step.inputs])]
@@ -102,6 +117,7 @@ def turn(
             results.append(at_base(links, at["cost"] + dt * asked(cost, at["tau"])))
         if watched:
             results.append(at_base(links, at["over"] + _too_fast(links, results[1], at["bound"])))
+        results += [] if recalled is None else [at_base(links, recalled)]
         return tuple(results)
 
     name = "/".join([step.name, *[f"{law.name}" for law in laws], *(["watched"] if watched else [])])
@@ -129,13 +145,14 @@ NOTHING = Law("nothing", _nothing)
 
 
 def torques(control: Law) -> Function:
-    """The torques of a controller at given times and states, as a function of their own."""
+    """The torques of a controller at given times and states, and what it remembers, as a function of their own."""
 
     def algorithm(links: Links, q: Field, v: Field, t: Scalar, *given: Any) -> Any:
-        return control.algorithm(links, t, q, v, *given)
+        found = control.algorithm(links, t, q, v, *given)
+        return (found[0], at_base(links, found[1])) if control.remembers else found
 
-    inputs = {"q": "q", "v": "v", "t": "robot", **control.inputs}
-    return Function(f"torques/{control.name}", algorithm, inputs, {"tau": "v"})
+    inputs = {"q": "q", "v": "v", "t": "robot", **control.memory, **control.inputs}
+    return Function(f"torques/{control.name}", algorithm, inputs, {"tau": "v", **control.memory})
 
 
 def _too_fast(links: Links, v: Field, bound: Scalar) -> Scalar:

@@ -37,6 +37,8 @@ def adaptive_rows(
     """
     if q.ndim != 2:
         raise UnsupportedError("simulate: integrator='adaptive' takes one sample, as each has steps of its own")
+    if rollout.control is not None and rollout.control.remembers:
+        raise UnsupportedError("simulate: integrator='adaptive' asks controllers at any time; none that remembers")
     tolerance = real("simulate: tolerance", tolerance, least=FINEST, below=1.0)
     if not (np.isfinite(q[0]).all() and np.isfinite(v[0]).all()):
         raise ShapeError("simulate: q and v must be finite to start with")

@@ -213,7 +213,7 @@ class Prepared:
         That is what `q[0]` for `q[..., 0]` and sums over everything do. What it keeps is set back.
         """
         given, t = self.control, float(self.first * self.dt) if np.ndim(self.first) == 0 else 0.0
-        if given is None or given.function is None or q.ndim < 2 or not q.size or self.asked.first:
+        if given is None or given.function is None or given.remembers or q.ndim < 2 or not q.size or self.asked.first:
             return
         kept, first = Kept(given.function), (0,) * (q.ndim - 1)
         numbers = np.broadcast_to(self.parameters, (*q.shape[:-1], self.parameters.shape[-1]))[first]
@@ -236,7 +236,20 @@ class Prepared:
         """What a function of the user's gives for all samples at a time."""
         nu = self.robot.nv if self.actuators is None else len(self.actuators)
         width = () if given is self.cost else (nu,)
-        answer = given(float(t), q, v, self.parameters, *more)
+        return self._checked(given, given(float(t), q, v, self.parameters, *more), q, width)
+
+    def recalling(self, given: Given, t: float, q: Array, v: Array, memory: Array) -> tuple[Array, Array]:
+        """What a controller that remembers gives, called from Python, and what it remembers from then on."""
+        answer = given(float(t), q, v, memory, self.parameters)
+        if not isinstance(answer, tuple) or len(answer) != 2:
+            raise ShapeError(f"rollout: a controller that remembers must give (tau, memory), got {kind_of(answer)}")
+        nu = self.robot.nv if self.actuators is None else len(self.actuators)
+        new = np.asarray(answer[1], float)
+        if new.shape[-1:] != memory.shape[-1:]:
+            raise ShapeError(f"rollout: control must give memory (..., {memory.shape[-1]}), got {new.shape}")
+        return self._checked(given, answer[0], q, (nu,)), np.broadcast_to(new, memory.shape)
+
+    def _checked(self, given: Given, answer: Any, q: Array, width: tuple[int, ...]) -> Array:
         result = np.asarray(answer)
         if result.dtype.kind not in "biuf":
             raise ShapeError(f"rollout: {given.what} must give real numbers, got {kind_of(answer)}")

@@ -12,7 +12,7 @@ from catena.arguments.arrays import Port, is_chunked
 from catena.arguments.chunks import Call, any_chunked, over_chunks
 from catena.errors import ShapeError, UnsupportedError
 from catena.simulation.asked import Asked, Options
-from catena.simulation.laws import Controller
+from catena.simulation.laws import Controller, Remembering
 from catena.simulation.rolling import Rollout
 from catena.simulation.run import Run
 
@@ -42,6 +42,8 @@ def run_in_chunks(name: str, compute: Compute, robot: Robot, asked: Asked, optio
     """The run as Dask arrays that are not computed yet; samples that diverge are warned of where they are computed."""
     if asked.memory:
         raise UnsupportedError(f"{name}: memory is not for Dask arrays; what friction remembers begins anew there")
+    if isinstance(asked.control, Remembering):
+        raise UnsupportedError(f"{name}: controllers that remember are not for Dask arrays; give NumPy's")
     if options.actuators not in (None, False):
         raise UnsupportedError(f"{name}: actuators are not for Dask arrays; give torques, or a controller of torques")
     places, arrays, ports = _taken_apart(robot, asked)

@@ -7,6 +7,7 @@ Targets and gains are data, not part of the machine code: they may change from c
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -25,14 +26,23 @@ from catena.algorithms.rollouts import Law
 from catena.arguments.arrays import as_floats
 from catena.arguments.scalars import a_robot
 from catena.arguments.words import truth
-from catena.errors import ShapeError, UnsupportedError
+from catena.errors import ShapeError, UnsupportedError, kind_of
 from catena.model.joints import JOINT_TYPES
-from catena.simulation.laws import Controller
+from catena.simulation.laws import Controller, Remembering
 
 if TYPE_CHECKING:
     from catena.robot import Robot
 
-__all__ = ["Controller", "computed_torque", "feed_forward", "gravity_compensation", "hold", "pd", "servo"]
+__all__ = [
+    "Controller",
+    "computed_torque",
+    "feed_forward",
+    "gravity_compensation",
+    "hold",
+    "pd",
+    "remembering",
+    "servo",
+]
 
 
 def pd(target: npt.ArrayLike, kp: npt.ArrayLike, kd: npt.ArrayLike = 0.0) -> Controller:
@@ -125,6 +135,30 @@ def feed_forward(
         kd: damping against what is left, one number or (..., nv).
     """
     return Controller(FEED_FORWARD, {"kp": as_floats(kp, "kp"), "kd": as_floats(kd, "kd")}, Spline(robot, t, q))
+
+
+def remembering(law: Callable[..., Any], memory: npt.ArrayLike) -> Remembering:
+    """A controller with a memory, such as the integral of a PID: memory in, memory out, compiled as others are.
+
+        def pid(t, q, v, memory):
+            error = target - q
+            return 40.0 * error + 10.0 * memory - 5.0 * v, memory + dt * error
+
+        run = robot.rollout(q, v, None, dt, steps=1000, control=catena.controllers.remembering(pid, np.zeros(robot.nv)))
+
+    It is asked once a step, for integrators with steps of one length. `run.memory["recalled"]` is what it remembers at
+    the end: another run goes on with `memory=run.memory`.
+
+    Args:
+        law: a function of (t, q, v, memory, parameters), or the first of these, that gives (torques, memory).
+        memory: the numbers that it starts with, (..., count).
+    """
+    if not callable(law):
+        raise UnsupportedError(f"remembering: expected a function of (t, q, v, memory, parameters), got {kind_of(law)}")
+    start = as_floats(memory, "remembering: memory (..., count)")
+    if not start.ndim or not start.shape[-1]:
+        raise ShapeError(f"remembering: memory must be (..., count), one number or more, got {start.shape}")
+    return Remembering(law, start)
 
 
 class Spline:

@@ -12,6 +12,7 @@ from catena.algorithms.contact import GroundContact
 from catena.algorithms.drag import MediumDrag
 from catena.algorithms.exerted import exerted_by
 from catena.algorithms.pins import Pinned
+from catena.algorithms.rollouts import RECALLED, torques
 
 if TYPE_CHECKING:
     from catena.simulation.rolling import Rollout
@@ -56,6 +57,19 @@ def _follow(rollout: Rollout, laws: list[Any], q: Array, v: Array, total: Array)
         values.update(zip([port.name for port in kernel.outputs][2:], left, strict=True))
         if step % every == 0:
             total[..., step // every, :, :] = np.concatenate([wrench, point], axis=-1)
+
+
+def recalled_torques(rollout: Rollout, q: Array, v: Array) -> Array:
+    """The torques, after all states that were kept but the last, of a controller that remembers: it is followed."""
+    given: Any = rollout.control
+    kernel = rollout.robot._compiled.kernel(torques(given.law), (), rollout.options.dtype, rollout.shape)
+    found, memory, every = np.empty_like(v[..., :-1, :]), rollout.forces.values[RECALLED], rollout.asked.every
+    for step, (before, _) in enumerate(_steps(rollout, q, v)):
+        t = (rollout.first + step) * rollout.dt
+        tau, memory = kernel(*before, t, memory, *rollout.values(given).values())
+        if step % every == 0:
+            found[..., step // every, :] = tau
+    return found
 
 
 def _steps(rollout: Rollout, q: Array, v: Array) -> Iterator[tuple[tuple[Array, Array], tuple[Array, Array]]]:

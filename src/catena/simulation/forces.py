@@ -13,6 +13,7 @@ from catena.algorithms.drag import MediumDrag
 from catena.algorithms.integrators import ONE_STAGE
 from catena.algorithms.resistance import JointFriction, Resistance
 from catena.algorithms.resistance import JointLimits as _Springs
+from catena.algorithms.rollouts import RECALLED
 from catena.arguments.arrays import Port, as_array
 from catena.arguments.words import truth
 from catena.errors import UnsupportedError, kind_of
@@ -24,7 +25,7 @@ from catena.questions.closed_chains import ClosedChains
 from catena.simulation.checked import each
 from catena.simulation.drag import Drag
 from catena.simulation.ground import Ground
-from catena.simulation.laws import Controller
+from catena.simulation.laws import Controller, Remembering
 from catena.simulation.pins import Pins
 
 if TYPE_CHECKING:
@@ -81,6 +82,11 @@ class Forces:
     @property
     def memory(self) -> list[str]:
         """The names of what is remembered."""
+        return [*self.of_steps, *([RECALLED] if RECALLED in self.values else [])]
+
+    @property
+    def of_steps(self) -> list[str]:
+        """The names of what steps remember; a controller may have a memory besides."""
         return [name for law in self.laws for name in law.memory]
 
 
@@ -104,6 +110,8 @@ def forces(robot: Robot, options: Any, control: Any, memory: Any) -> Forces:
     if truth("joint_losses", options.joint_losses) and sticks and robot.tree.friction.any():
         stiff.append(JointFriction())
         values.update(bristles=np.zeros(robot.nv), gained=np.zeros(robot.nv))
+    if isinstance(control, Remembering):
+        values[RECALLED] = control.memory
     found = Forces(tuple(stiff), values)
     gains = {} if options.gains is None else {"gains": options.gains}
     return Forces(found.laws, {**values, **gains, **_recalled(memory, found)})

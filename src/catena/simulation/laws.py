@@ -46,7 +46,15 @@ class Controller:
         return f"<controller {self.law.name}>"
 
 
-Control = Controller | Callable[..., Any]
+@dataclass(frozen=True)
+class Remembering:
+    """A controller that remembers: a function of (t, q, v, memory, parameters) that gives (torques, memory)."""
+
+    function: Callable[..., Any]
+    memory: Array
+
+
+Control = Controller | Remembering | Callable[..., Any]
 
 
 @dataclass(frozen=True)
@@ -59,6 +67,7 @@ class Given:
     values: Mapping[str, Any] = field(default_factory=dict)
     reason: str = ""
     along: Along | None = None
+    remembers: int = 0
 
     @property
     def how(self) -> str:
@@ -84,7 +93,10 @@ def controller(
         return Given("control", None, law, control.values, along=control.along)
     places = None if actuators is None else actuators.dofs.tolist()
     width = tree.nv if places is None else len(places)
-    given = traced_law(tree, "control", control, parameters, shape, partial(_torques, places), (width,))
+    if isinstance(control, Remembering):
+        given = _remembering(tree, control, parameters, shape, places, width)
+    else:
+        given = traced_law(tree, "control", control, parameters, shape, partial(_torques, places), (width,))
     if given.law is None or actuators is None:
         return given
     return replace(given, law=replace(given.law, name=f"{given.law.name}-{'-'.join(map(str, places or ()))}"))
@@ -149,18 +161,55 @@ def traced_law(
     return Given(what, function, Law(name, algorithm(found), inputs, whole=True), values)
 
 
+def _remembering(
+    tree: Tree, control: Remembering, parameters: Array, shape: str, places: list[int] | None, width: int
+) -> Given:
+    """A controller that remembers, compiled if that is possible."""
+    count, wide = control.memory.shape[-1], parameters.shape[-1]
+    sizes = {"t": None, "q": tree.nq, "v": tree.nv, "memory": count, "parameters": wide}
+    asked = Given("control", control.function, remembers=count)
+    if shape == "rolled":
+        return replace(asked, reason="as loops over many links know no whole states")
+
+    def traced_by(*given: Any) -> list[Any]:
+        tau, memory = asked(*given)
+        return [*numbers_of(tau, (width,), "control"), *numbers_of(memory, (count,), "memory of control")]
+
+    def called_by(*given: Any) -> Array:
+        tau, memory = asked(*given)
+        return np.concatenate([np.broadcast_to(tau, (width,)), np.broadcast_to(memory, (count,))])
+
+    try:
+        found = tried(control.function, sizes, traced_by, called_by)
+    except Exception as error:  # whatever the function does with what it does not expect
+        return replace(asked, reason=f"as it could not be traced ({type(error).__name__}: {error})")
+
+    def algorithm(links: Any, t: Any, q: Any, v: Any, memory: Any, parameters: Any = ()) -> Any:
+        numbers = found.on(t=t, q=flat(links, q), v=flat(links, v), memory=[*memory], parameters=parameters)
+        return _on_joints(links, places, numbers[:width]), numbers[width:]
+
+    inputs, values = ({"parameters": f"robot:{wide}"}, {"parameters": parameters}) if wide else ({}, {})
+    law = Law(f"remembering-{count}-{wide}-{found.digest}", algorithm, inputs, whole=True, remembers=count)
+    return replace(asked, law=law, values=values)
+
+
 def _torques(places: list[int] | None, found: Expressions) -> Callable[..., Any]:
     def algorithm(links: Any, t: Any, q: Any, v: Any, parameters: Any = ()) -> Any:
-        given = found.on(t=t, q=flat(links, q), v=flat(links, v), parameters=parameters)
-        sizes = [k.joint_type.nv for k in links.leaders]
-        numbers = iter(given if places is None else _spread(given, places, sum(sizes)))
-        (tau,) = links.fields("tau")
-        for k in links:
-            drives = k.leader is k
-            tau[k] = Dofs([next(numbers) if drives else 0.0 for _ in range(k.joint_type.nv)])
-        return tau
+        given = {"t": t, "q": flat(links, q), "v": flat(links, v), "parameters": parameters}
+        return _on_joints(links, places, found.on(**given))
 
     return algorithm
+
+
+def _on_joints(links: Any, places: list[int] | None, given: list[Any]) -> Any:
+    """Torques, or controls of actuators at their places, as a field."""
+    count = sum(k.joint_type.nv for k in links.leaders)
+    numbers = iter(given if places is None else _spread(given, places, count))
+    (tau,) = links.fields("tau")
+    for k in links:
+        drives = k.leader is k
+        tau[k] = Dofs([next(numbers) if drives else 0.0 for _ in range(k.joint_type.nv)])
+    return tau
 
 
 def _number(found: Expressions) -> Callable[..., Any]:

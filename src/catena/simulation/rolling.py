@@ -8,12 +8,12 @@ import numpy as np
 import numpy.typing as npt
 
 from catena.algorithms.actuation import ACTUATORS
-from catena.algorithms.rollouts import NOTHING, torques, turn
+from catena.algorithms.rollouts import NOTHING, RECALLED, torques, turn
 from catena.arguments.arrays import Port, Signature
 from catena.simulation.asked import Asked, Options, Prepared
 from catena.simulation.checked import pair
 from catena.simulation.divergence import culprit, healthy, located, tell, unresisted_joints
-from catena.simulation.exerted import exerted
+from catena.simulation.exerted import exerted, recalled_torques
 from catena.simulation.run import Run
 from catena.simulation.stiffness import warn_of_stiffness
 
@@ -153,6 +153,8 @@ class Rollout(Prepared):
             return self.driven(controls(), *before)
 
         def controls() -> Array:
+            if given.remembers:
+                return recalled_torques(self, q, v)
             if given.law is None:
                 rows = np.empty(before[1].shape)
                 for i in range(len(t) - 1):
@@ -214,7 +216,9 @@ class Rollout(Prepared):
         """The next state, the running cost at this one and the torques; memory is renewed."""
         t = (self.first + i) * self.dt
         acting: Any = tau[..., i, :]
-        if self.control is not None:
+        if self.control is not None and self.control.remembers:
+            acting, memory[RECALLED] = self.recalling(self.control, t, q, v, memory[RECALLED])
+        elif self.control is not None:
             acting = self.asked_now(self.control, t, q, v)
         acting = self.driven(acting, q, v)
         rate = 0.0 if self.cost is None else self.asked_now(self.cost, t, q, v, acting)
@@ -223,5 +227,5 @@ class Rollout(Prepared):
         kernel = self.robot._compiled.kernel(self.step, present, self.options.dtype, self.shape)
         values = {"q": q, "v": v, "tau": acting, "dt": self.dt, "f_ext": f_ext, **self.forces.values, **memory}
         results = kernel(*[values[port.name] for port in kernel.inputs])
-        memory.update(zip(self.forces.memory, results[2:], strict=True))
+        memory.update(zip(self.forces.of_steps, results[2:], strict=True))
         return results[0], results[1], rate, acting

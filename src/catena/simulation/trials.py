@@ -81,7 +81,7 @@ def tried(
     finally:
         changed = kept.restored()
     if changed:
-        raise TypeError(f"it changes {changed!r}, which it keeps from call to call")
+        raise TypeError(f"it changes {changed!r}, which it keeps; see catena.controllers.remembering")
     if failure is not None:
         raise failure
     return first

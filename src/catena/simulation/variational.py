@@ -62,6 +62,7 @@ def _refuse(rollout: Prepared) -> None:
     found += ["wrenches"] if rollout.f_ext is not None or rollout.wrench is not None else []
     found += ["actuators"] if rollout.actuators is not None else []
     found += ["a controller that goes along a spline"] if rollout.control and rollout.control.along else []
+    found += ["a controller that remembers"] if rollout.control and rollout.control.remembers else []
     found += ["a controller that cannot be compiled"] if not rollout.compiled else []
     if found:
         raise UnsupportedError(
