@@ -110,6 +110,7 @@ FOREST = {
     "coriolis_matrix", "coriolis_times", "difference", "gravity_torque", "integrate", "jacobian", "jacobian_dot_times",
     "jacobian_times", "jacobian_transpose_times", "kinetic_energy", "link_accelerations", "link_velocities", "momentum",
     "normalize", "placement", "placements", "potential_energy", "mass_matrix", "neutral",
+    "spring_energy",
 }  # fmt: skip
 """Questions whose answer does not depend on constraints."""
 

@@ -88,7 +88,7 @@ def test_losses_act_in_every_stage() -> None:
 
 
 def test_springs_pull_to_their_rest() -> None:
-    robot, rng = sprung(catena.random_tree(2, 4, ["revolute", "spherical"], 0.3)), np.random.default_rng(0)
+    robot, rng = sprung(catena.random_tree(2, 4, ["revolute", "prismatic"], 0.3)), np.random.default_rng(0)
     q, (v, tau) = robot.random_configuration(rng, 3), rng.uniform(-1, 1, (2, 3, robot.nv))
     stretch = robot.difference(robot.neutral(), q) - robot.rest
     found = robot.step(q, v, tau, 1e-3)

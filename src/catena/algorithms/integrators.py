@@ -14,8 +14,9 @@ from itertools import islice
 from typing import Any
 
 from catena.algorithms.altered import Altered, AlteredLink
-from catena.algorithms.joint_losses import losses_at, slack, stretch_at
+from catena.algorithms.joint_losses import losses_at
 from catena.algorithms.resistance import JointFriction, Resistance, Resisting, Wrenches, resisted
+from catena.algorithms.springs import slack, springs_at, stretch_at
 from catena.functions.function import Function
 from catena.scalars import Scalar, is_zero
 from catena.spatial import Dofs, Force
@@ -125,11 +126,18 @@ class _Acting:
         if self.losses:
             torques = torques - (k.damping * self.v[k] if self.sticking else losses_at(k, self.v[k]))
         if self.springs and not slack(k):
-            torques = torques - k.stiffness * (stretch_at(k, self.q[k]) + self.v[k].scaled(self.ahead))
+            torques = torques - self._springs(k)
         for resisting in self.resisting:
             more = resisting.torques(k)
             torques = torques if more is None else torques + more
         return torques
+
+    def _springs(self, k: Any) -> Dofs:
+        """What springs take; ahead of time as far as the stiffness along the axes says."""
+        moved = self.v[k].scaled(self.ahead)
+        if k.joint_type.flat:
+            return k.stiffness * (stretch_at(k, self.q[k]) + moved)  # type: ignore[no-any-return]
+        return springs_at(k, self.q[k]) + k.stiffness * moved  # type: ignore[no-any-return]
 
 
 def _stiffened(links: Links, dt: Scalar, losses: bool, springs: bool) -> Altered:

@@ -25,7 +25,8 @@ from typing import Any
 from catena.algorithms.aligned import AlignedLinks
 from catena.algorithms.changes import Change, State, changes_at, changes_by, doubled_turning, moved_axes, moving, unit
 from catena.algorithms.composite_body import MASS_MATRIX
-from catena.algorithms.joint_losses import AT_JOINTS, AtJoints, springs_slope
+from catena.algorithms.joint_losses import AT_JOINTS, AtJoints
+from catena.algorithms.springs import springs_slope
 from catena.functions.function import Function
 from catena.functions.recipes import Ask, slopes_along
 from catena.scalars import Scalar

@@ -7,11 +7,11 @@ from dataclasses import dataclass, replace
 from itertools import product
 from typing import Any, NamedTuple
 
-from catena.algorithms.configurations import difference_slope
+from catena.algorithms.springs import JOINT_SPRINGS, springs_at
 from catena.errors import UnsupportedError
 from catena.functions.function import Function
 from catena.functions.recipes import Ask
-from catena.scalars import is_zero, sign
+from catena.scalars import sign
 from catena.spatial import Dofs
 from catena.sweeps import Field, Links
 
@@ -20,36 +20,6 @@ def losses_at(k: Any, v: Dofs) -> Dofs:
     """The torques that the joint of link k loses at the velocity v: damping v + friction sign(v)."""
     losses: Dofs = k.damping * v + k.friction * Dofs([sign(x) for x in v])
     return losses
-
-
-def stretch_at(k: Any, q: Dofs) -> Dofs:
-    """How far the springs of the joint of link k are from where they are slack, as a displacement from there."""
-    stretch: Dofs = _from_zero(k, q) - k.rest
-    return stretch
-
-
-def _from_zero(k: Any, q: Dofs) -> Dofs:
-    """The displacement of the joint of link k from zero."""
-    way: Dofs = k.joint_type.difference(Dofs(k.joint_type.neutral().tolist()), q)
-    return way
-
-
-def slack(k: Any) -> bool:
-    """Whether the joint of link k is known to have no springs."""
-    return all(is_zero(x) for x in k.stiffness)
-
-
-def springs_at(k: Any, q: Dofs) -> Dofs:
-    """The torques that springs of the joint of link k take at the configuration q: stiffness (q − rest)."""
-    return Dofs([0] * k.joint_type.nv) if slack(k) else k.stiffness * stretch_at(k, q)
-
-
-def springs_slope(k: Any, q: Dofs, dq: Dofs) -> Dofs:
-    """How the torques of :func:`springs_at` change when q, in the tangent space, changes at the rate dq."""
-    if slack(k):
-        return Dofs([0] * k.joint_type.nv)
-    slope: Dofs = k.stiffness * difference_slope(k.joint_type, _from_zero(k, q), dq)
-    return slope
 
 
 class AtJoints(NamedTuple):
@@ -82,16 +52,7 @@ def joint_losses(links: Links, v: Field) -> Field:
     return losses
 
 
-def joint_springs(links: Links, q: Field) -> Field:
-    """The torques that all joints' springs take at the configuration q. O(n)."""
-    (torques,) = links.fields("torques")
-    for k in links.base_to_tip():
-        torques[k] = springs_at(k, q[k])
-    return torques
-
-
 JOINT_LOSSES = Function("joint_losses", joint_losses, inputs={"v": "v"}, outputs={"tau": "v"})
-JOINT_SPRINGS = Function("joint_springs", joint_springs, inputs={"q": "q"}, outputs={"tau": "v"})
 
 
 @dataclass(frozen=True)

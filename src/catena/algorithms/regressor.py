@@ -16,11 +16,12 @@ import numpy as np
 
 from catena.algorithms.forward_dynamics import FD3
 from catena.algorithms.innovations import FACTOR, SOLVE
-from catena.algorithms.joint_losses import AT_JOINTS, AtJoints, stretch_at, with_acting, with_joint_losses
+from catena.algorithms.joint_losses import AT_JOINTS, AtJoints, with_acting, with_joint_losses
 from catena.algorithms.newton_euler import inverse_dynamics
 from catena.algorithms.parameters import with_parameters
+from catena.algorithms.springs import SPRINGS_BY_REST, SPRINGS_BY_STIFFNESS
 from catena.functions.function import Function, kind, on_any_scalars
-from catena.functions.recipes import Ask
+from catena.functions.recipes import Ask, columns
 from catena.scalars import Scalar, sign
 from catena.spatial import Dofs, Force, Motion, RigidInertia, Sym3, Vec3
 from catena.sweeps import Field
@@ -75,14 +76,6 @@ def regressor_with_joints(links: Any, q: Field, v: Field, vdot: Field) -> Rows:
     return [inertial + others for inertial, others in zip(Y, joints, strict=True)]
 
 
-def spring_slopes(links: Any, q: Field) -> tuple[Field, Field]:
-    """How the torques that springs take change with their stiffness and, but for the sign, with their rest: O(n)."""
-    stretch, stiffness = links.fields("stretch stiffness")
-    for k in links.base_to_tip():
-        stretch[k], stiffness[k] = stretch_at(k, q[k]), k.stiffness
-    return stretch, stiffness
-
-
 def accelerations_by_parameters(ask: Ask, acting: AtJoints, *state: Any) -> Any:
     """The derivatives of accelerations by parameters, −M⁻¹ Y: M v̇ + … = τ holds whatever the parameters are.
 
@@ -92,12 +85,11 @@ def accelerations_by_parameters(ask: Ask, acting: AtJoints, *state: Any) -> Any:
     a = ask(with_acting(FD3, *acting), *state)
     Y = ask(REGRESSOR_WITH_JOINTS if acting.losses else REGRESSOR, q, v, a)
     if acting.springs:
-        one, (stretch, stiffness) = np.eye(a.shape[-1], dtype=a.dtype), ask(SPRING_SLOPES, q)
-        more = (np.broadcast_to(one * x[..., None, :], (*a.shape, len(one))) for x in (stretch, -stiffness))
-        Y = np.concatenate([Y, *more], axis=-1)
-    columns = np.swapaxes(Y, -1, -2)
+        more = (columns(ask, by, a.shape[-1], q) for by in (SPRINGS_BY_STIFFNESS, SPRINGS_BY_REST))
+        Y = np.concatenate([Y, *[np.broadcast_to(x, (*a.shape, a.shape[-1])) for x in more]], axis=-1)
+    wide = np.swapaxes(Y, -1, -2)
     factored = [np.expand_dims(x, -1 - rank) for x, rank in zip((q, *ask(FACTOR, q)), (1, 2, 2), strict=True)]
-    return -np.swapaxes(ask(SOLVE, *factored, columns), -1, -2)
+    return -np.swapaxes(ask(SOLVE, *factored, wide), -1, -2)
 
 
 _STATE = {"q": "q", "v": "v", "a": "v"}
@@ -137,7 +129,6 @@ REGRESSOR_WITH_JOINTS = Function(
     regroup=False,
     recipe=_by_columns(_LOSING, True),
 )
-SPRING_SLOPES = Function("spring_slopes", spring_slopes, {"q": "q"}, {"stretch": "v", "stiffness": "v"})
 
 
 def _accelerations_by_parameters(acting: AtJoints) -> Function:

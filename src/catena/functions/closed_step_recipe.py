@@ -14,7 +14,8 @@ import numpy.typing as npt
 
 from catena.algorithms.configurations import INTEGRATE
 from catena.algorithms.integrators import ADVANCE, STAGE
-from catena.algorithms.joint_losses import JOINT_LOSSES, JOINT_SPRINGS
+from catena.algorithms.joint_losses import JOINT_LOSSES
+from catena.algorithms.springs import JOINT_SPRINGS
 from catena.errors import UnsupportedError
 from catena.functions.recipes import Ask
 

@@ -90,6 +90,7 @@ SERVED = frozenset(
         "potential_energy",
         "quadratic_form",
         "regressor",
+        "spring_energy",
         "spatial_dynamics",
         "total_inertia",
         "wrench_torques",

@@ -81,9 +81,11 @@ def _linearize(
     robot: Robot, given: tuple[str, ...], integrator: str, joint_losses: bool, joint_springs: bool
 ) -> Function:
     one_of("integrator", integrator, STEPS)
+    acting = _acting(joint_losses, joint_springs)
     if "parameters" not in given:
         check_invertible(robot.tree)
-    return adopting(LINEARIZE[integrator if "dt" in given else None, _acting(joint_losses, joint_springs)], given)
+        acting = acting._replace(springs=acting.springs and bool(robot.tree.stiffness.any()))
+    return adopting(LINEARIZE[integrator if "dt" in given else None, acting], given)
 
 
 class Derivatives(MotionDerivatives):
@@ -260,7 +262,7 @@ class Derivatives(MotionDerivatives):
         f_ext: Wrenches = None,
         *,
         joint_losses: bool = False,
-        joint_springs: bool = False,
+        joint_springs: bool = True,
         parameters: Parameters | npt.ArrayLike | None = None,
         out: tuple[Array, Array] | None = None,
         dtype: npt.DTypeLike = np.float64,
@@ -287,7 +289,7 @@ class Derivatives(MotionDerivatives):
             f_ext: wrenches on links, (..., links, 6) in their frames, moment (N m) before force (N), which go along
                 with their links; or a mapping from links and frames to wrenches (..., 6).
             joint_losses: whether tau loses what damping and friction take. The slope of friction is zero, at v = 0 too.
-            joint_springs: whether the model's springs act, with the torques stiffness (rest − q).
+            joint_springs: whether the model's springs act, as in `step`: they do unless this is False.
             parameters: numbers in place of the model's, a record or vectors (..., 10 links + 5 nv + 3), see
                 `robot.parameters()`.
             out: arrays for the results.

@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 from catena.algorithms import energy
 from catena.algorithms.coriolis import CORIOLIS_MATRIX, CORIOLIS_TIMES
+from catena.algorithms.springs import SPRING_ENERGY
 from catena.arguments.words import one_of
 from catena.errors import ModelError
 from catena.functions.function import Function
@@ -95,6 +96,33 @@ class Energies(Answering):
         kernel: str | None = None,
     ) -> Any:
         """The potential energy of gravity: zero when the centre of mass is at the height of the base's origin.
+
+        Args:
+            q: configurations, (..., nq).
+            parameters: numbers in place of the model's, a record or vectors (..., 10 links + 5 nv + 3), see
+                `robot.parameters()`.
+            out: an array for the result.
+            dtype: float64 or float32.
+            kernel: "unrolled" or "rolled" machine code; chosen by the number of links if left out.
+
+        Returns:
+            (...,) in J. Cost: O(n).
+        """
+
+    @question(parametrised(SPRING_ENERGY), closed=True)
+    def spring_energy(
+        self,
+        q: npt.ArrayLike,
+        *,
+        parameters: Parameters | npt.ArrayLike | None = None,
+        out: Array | None = None,
+        dtype: npt.DTypeLike = np.float64,
+        kernel: str | None = None,
+    ) -> Any:
+        """The potential energy of the joints' springs, of which the torques with `joint_springs=True` are the gradient.
+
+        It is ½ stiffness · stretch², summed. The stretch leads from the rest pose, `integrate(neutral(), rest)`, to q,
+        seen from there: a difference of coordinates, of rotations the rotation vector, of free joints also the shift.
 
         Args:
             q: configurations, (..., nq).

@@ -126,8 +126,7 @@ class Run:
         robot = self.robot
         energy: Array = robot.kinetic_energy(self.q, self.v) + robot.potential_energy(self.q)
         if springs and robot.stiffness.any():
-            stretch = robot.difference(robot.neutral(), self.q) - robot.rest
-            energy = energy + 0.5 * (robot.stiffness * stretch**2).sum(axis=-1)
+            energy = energy + robot.spring_energy(self.q)
         return energy
 
     def momentum(self) -> Array:

@@ -36,6 +36,11 @@ def logarithm_slope(twist: Motion, rate: Motion) -> Motion:
     return _quadratic(twist, rate, (-0.5, 0.0), _inverse_coefficient(twist.angular.dot(twist.angular)))
 
 
+def inverse_slope_rate(omega: Vec3, rate: Vec3, x: Vec3) -> Vec3:
+    """How J⁻¹ x of rotations changes, x the same, as the rotation vector omega changes at a rate."""
+    return logarithm_slope(Motion(omega, rate), Motion(x, Vec3.zero())).linear
+
+
 def _quadratic(twist: Motion, rate: Motion, b: tuple[Scalar, Scalar], c: tuple[Scalar, Scalar]) -> Motion:
     """(1 − b ω̃ + c ω̃²) `rate` over dual numbers; b and c, functions of θ², come with their derivatives."""
     (b_value, b_slope), (c_value, c_slope) = b, c
