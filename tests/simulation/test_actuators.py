@@ -138,3 +138,20 @@ def test_bad_input_is_named() -> None:
     with pytest.raises(catena.CatenaError, match="slide"):
         catena.load(twice).rollout(*state, None, 1e-3, steps=1, actuators=True)
     assert len(catena.load(twice).actuators.names) == 4
+
+
+@pytest.mark.parametrize("samples", [(), (3,)])
+def test_actuators_with_all_other_forces(samples: tuple[int, ...]) -> None:
+    """Torques that are within the limits of motors do as they do without actuators, whatever else acts."""
+    parts = catena.Builder("leg").link("thigh", mass=1.0, com=(0, 0, -0.2), inertia=(0.02, 0.02, 0.01))
+    parts.link("shank", mass=0.5, com=(0, 0, -0.2), inertia=(0.01, 0.01, 0.01))
+    parts.revolute("hip", "base", "thigh", axis="y", lower=-1.0, upper=1.0, damping=0.1, friction=0.2)
+    parts.revolute("knee", "thigh", "shank", axis="y", position=(0, 0, -0.4), lower=-1.0, upper=1.0)
+    leg = parts.build()
+    q, v = np.broadcast_to([0.9, -0.5], (*samples, 2)), np.broadcast_to([3.0, -2.0], (*samples, 2))
+    tau = np.full((*samples, 60, 2), 0.3)
+    ground = catena.Ground({"shank": (0, 0, -0.4)}, height=-0.75)
+    options = {"ground": ground, "joint_limits": True, "joint_losses": True}
+    driven = leg.rollout(q, v, tau, 2e-3, actuators=True, **options)
+    assert np.allclose(driven.q, leg.rollout(q, v, tau, 2e-3, **options).q, rtol=0, atol=1e-12)
+    assert np.abs(driven.q - leg.rollout(q, v, tau, 2e-3, actuators=True).q).max() > 1e-3

@@ -6,7 +6,7 @@ addresses of the input rows, their strides, and the addresses of the output rows
 
 from __future__ import annotations
 
-MAX_ARRAYS = 16
+MAX_ARRAYS = 48
 """How many inputs, and how many outputs, a kernel can have."""
 
 JOB = (
