@@ -144,3 +144,20 @@ def test_single_precision_tells_redundant_constraints_too(rng: np.random.Generat
     expected = bar.forward_dynamics(q, v, [1.0, 0, 0])
     assert relative(a, expected.a) < 1e-4
     assert relative(forces, expected.forces) < 1e-4
+
+
+@pytest.mark.parametrize("name", ["four_bar", "delta_robot"])
+def test_bundled_loops_close_from_the_neutral_pose(name: str) -> None:
+    """Stretched or folded there, so that Newton's steps alone lead nowhere."""
+    system = catena.System.load(name)
+    q = system.close(system.neutral())
+    assert np.abs(system.closure_residual(q)).max() <= 1e-10
+    assert np.array_equal(q, system.close(system.neutral()))
+
+
+def test_numbers_that_are_rounded_are_told_from_loops_that_cannot_close() -> None:
+    bar = catena.Builder("bar").link("rod", mass=1.0, inertia=(0.1, 0.1, 0.1)).revolute("turn", "base", "rod", "z")
+    for radius, said in ((1.0 + 3e-8, "tolerance="), (1.5, "can be met at all")):
+        held = [catena.Distance("bar/rod", "world", radius, position=(1.0, 0.0, 0.0))]
+        with pytest.raises(catena.ClosureError, match=said):
+            catena.System({"bar": bar.build()}, constraints=held).close([0.3])

@@ -35,6 +35,13 @@ _CLOSED, _STEPS, _DRAWS = 1e-10, 100, 50
 """How far constraints of random configurations may be off, the steps of one attempt, and the attempts."""
 
 
+_AWAY = (0.01, 0.1, 0.3, 1.0)
+"""How far beside a guess it is tried again, in rad and m."""
+
+_DIGITS = 1e-5
+"""Constraints that no start brings nearer than this are as good as met: their numbers do not fit to more digits."""
+
+
 class Redundancy(NamedTuple):
     """How constraints depend on each other at one configuration.
 
@@ -73,7 +80,9 @@ class Closing(ClosedChains):
         """Configurations near q that meet all constraints.
 
         Newton's method on `closure_residual`, damped where it does not make progress (Levenberg and Marquardt): each
-        step is the shortest in joint space. Limits of joints are not looked at.
+        step is the shortest in joint space. Where that ends at a place from which nothing leads on, such as a stretched
+        or folded linkage, it starts again a little beside the guess, then farther away, always in the same way. Limits
+        of joints are not looked at.
 
         Args:
             q: guesses, (..., nq).
@@ -95,7 +104,17 @@ class Closing(ClosedChains):
             free[system.joint(joint).v_slice] = False
         guess = np.array(system.normalize(q), dtype=float)
         found = guess.reshape(math.prod(guess.shape[:-1]), system.nq)
+        starts = found.copy()
         error = _newton(system, found, free, tolerance, steps)
+        for size in _AWAY:
+            (missing,) = np.nonzero(~(error <= tolerance) & np.isfinite(starts).all(axis=1))
+            if not len(missing):
+                break
+            away = size * free * np.random.default_rng(0).standard_normal((len(missing), system.nv))
+            trial = np.array(system.integrate(starts[missing], away))
+            new = _newton(system, trial, free, tolerance, steps)
+            better = ~(error[missing] <= new)
+            found[missing[better]], error[missing[better]] = trial[better], new[better]
         if not (error <= tolerance).all():
             raise self._unmet(found.reshape(guess.shape), ~(error <= tolerance), tolerance)
         return found.reshape(guess.shape)
@@ -145,7 +164,7 @@ class Closing(ClosedChains):
         samples = f"{int(failed.sum())} of {len(failed)} samples" if len(failed) > 1 else "the guess"
         return ClosureError(
             f"the loops do not close from {samples}: {name!r} is off by {size:.3g} {unit} where at most "
-            f"{tolerance:.3g} was asked for; {conflict}give a nearer guess, or check whether it can be met at all",
+            f"{tolerance:.3g} was asked for; {conflict}{_advice(size)}",
             name,
             size,
             q,
@@ -246,6 +265,16 @@ def _step(system: System, q: Array, r: Array, free: Array, damping: Array) -> Ar
     mu = damping * np.sum(r**2, axis=1) + _FLOOR * np.maximum(mean, 1e-300)
     x: Array = np.linalg.solve(S + mu[:, None, None] * np.eye(S.shape[-1]), r[..., None])
     return np.asarray(-(np.swapaxes(J, -1, -2) @ x)[..., 0])
+
+
+def _advice(size: float) -> str:
+    """What to do about constraints that stay off by so much."""
+    if size < _DIGITS:
+        return (
+            f"it is nearly met, as where a model has rounded numbers: tolerance={10 * size:.0e} allows for that; "
+            "or give a nearer guess, or more steps"
+        )
+    return f"of {1 + len(_AWAY)} starts none leads there: give a nearer guess, or check whether it can be met at all"
 
 
 def _connected(shared: Sequence[Array]) -> list[list[int]]:
