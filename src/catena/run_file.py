@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable
 from typing import Any
 
 from catena.errors import CatenaError, LoadError
@@ -12,16 +13,18 @@ from catena.simulation.run import Run
 from catena.system import restored
 
 
-def load_run(path: str | os.PathLike[str]) -> Run:
+def load_run(path: str | os.PathLike[str], *, package_roots: Iterable[str | os.PathLike[str]] = ()) -> Run:
     """A run that `run.save` wrote, with its robot or system.
 
     Args:
         path: the file.
+        package_roots: folders in which meshes of the robot may lie, besides the folder of the file. Other places that
+            the file names are not looked at, as it may be a stranger's.
 
     Raises:
         LoadError: if the file is cut off, not a run, or of another version.
     """
-    found, shown = read(path), os.fspath(path)
+    found, shown = read(path, package_roots), os.fspath(path)
     try:
         robot: Any = Robot(found.tree) if found.constraints is None else restored(found.tree, found.constraints)
     except CatenaError as error:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from tests.drawing import fuzz_meshes
 
 import catena
 from catena.drawing.mesh_files import read_mesh
@@ -140,3 +141,63 @@ def test_colours_of_meshes(tmp_path: Path) -> None:
         path.write_text("\n".join([f"mtllib {library}", vertices, "usemtl red", *faces[:1], "usemtl wood", *faces[1:]]))
         os.utime(path, ns=(len(library), len(library)))
         assert {part.color for part in read_mesh(path)} == expected
+
+
+def doublings(count: int) -> str:
+    """Each node stands for two of the next: 2**count of the last."""
+    nodes = [f'<node id="n{k}">' + 2 * f'<instance_node url="#n{k + 1}"/>' + "</node>" for k in range(count)]
+    scene = (
+        f'<node><instance_node url="#n0"/></node></visual_scene></library_visual_scenes><library_nodes>{"".join(nodes)}'
+    )
+    last = f'<node id="n{count}"/></library_nodes>'
+    return collada(TRIANGLES).replace("</visual_scene></library_visual_scenes>", scene + last)
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "why"),
+    [
+        ("a.dae", collada(TRIANGLES.replace("VERTEX", "NORMAL")), "without an input of the semantic VERTEX"),
+        ("a.dae", collada().replace("POSITION", "COLOR"), "without an input of the semantic POSITION"),
+        ("a.dae", collada(TRIANGLES.replace("<p>0", "<p>100000000000000000000")), "<p> that are too large"),
+        ("a.dae", collada(TRIANGLES.replace("<p>0", "<p>-1")), "vertices that are not there"),
+        ("a.dae", collada(TRIANGLES).replace("1.0", '1.0" encoding="x-odd', 1), "cannot be decoded"),
+        ("a.dae", collada(TRIANGLES).replace('url="#g"', 'url="#h"'), "'h', which is not there"),
+        ("a.dae", collada(POLYGONS.replace("3 3 3 3", "1000000000")), "polygons of more corners than it has"),
+        ("a.dae", collada(POLYGONS.replace("3 3 3 3", "-3 3 3 3")), "polygons of more corners than it has"),
+        ("a.dae", doublings(24), "instances counted each time"),
+        ("a.obj", OBJ.replace("f 1//1", "f 100000000000000000000//1"), "too large"),
+        ("a.obj", OBJ.replace("v 2.0 0.0 0.0", "v 2.0 0.0"), "less than three numbers"),
+        ("a.obj", "".join(f"mtllib {k}.mtl\n" for k in range(200)) + OBJ, "files of materials"),
+        ("a.stl", TEXT_STL.partition("endloop")[0].rpartition(" ")[0], "cut off in the middle of a vertex"),
+        ("a.stl", TEXT_STL.replace("vertex 2", "vertex 1e20"), "m away"),
+    ],
+)
+def test_odd_contents_are_refused_by_name_and_at_once(tmp_path: Path, name: str, content: str, why: str) -> None:
+    (tmp_path / name).write_text(content)
+    with pytest.raises(catena.LoadError, match=rf"mesh .*{re.escape(name)}.*{re.escape(why)}"):
+        read_mesh(tmp_path / name)
+
+
+def test_polygons_of_few_corners_are_no_triangles(tmp_path: Path) -> None:
+    listed = POLYGONS.replace("3 3 3 3", "2 4 1 3 2")
+    (tmp_path / "a.dae").write_text(collada(listed))
+    (found,) = read_mesh(tmp_path / "a.dae")
+    assert len(found.faces) == 3
+
+
+def test_long_texts_are_read_in_pieces(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As a whole they give what pieces give."""
+    for name, content in (("a.dae", collada(TRIANGLES)), ("a.stl", TEXT_STL)):
+        (tmp_path / name).write_text(content)
+        (whole,) = read_mesh(tmp_path / name)
+        monkeypatch.setattr("catena.drawing.collada.PIECE", 5)
+        (tmp_path / f"b{name}").write_text(content)
+        (pieces,) = read_mesh(tmp_path / f"b{name}")
+        monkeypatch.undo()
+        assert np.array_equal(whole.vertices[whole.faces], pieces.vertices[pieces.faces])
+
+
+def test_damaged_files() -> None:
+    """A mesh or a LoadError; see fuzz_meshes.py for more."""
+    outcomes = [fuzz_meshes.judge(fuzz_meshes.case(0, number), number) for number in range(300)]
+    assert set(outcomes) == {"loaded", "LoadError"}

@@ -199,3 +199,31 @@ def test_a_missing_extra_names_the_command_that_installs_it(arm: catena.Robot, m
     monkeypatch.setattr(later, "import_module", missing)
     with pytest.raises(catena.UnsupportedError, match=r"pip install 'catena-dynamics\[view\]'"):
         pictures.render(arm)
+
+
+@pytest.mark.parametrize(
+    "odd",
+    [
+        {"size": ("a", 2)},
+        {"size": ("64", "48")},
+        {"size": [[64], [48, 1]]},
+        {"size": None},
+        {"size": (np.nan, 64)},
+        {"size": (10**400, 64)},
+        {"view": ("a", 2)},
+        {"view": [[1], [2, 3]]},
+        {"rate": 1e-9},
+        {"rate": "a"},
+        {"rate": np.nan},
+        {"speed": None},
+        {"speed": 0},
+    ],
+    ids=str,
+)
+def test_odd_options_are_refused_by_name(run: catena.Run, odd: dict[str, Any], tmp_path: Path) -> None:
+    (name,) = odd
+    with pytest.raises(catena.ShapeError, match=name):
+        run.render(tmp_path / "y.gif", **{"size": (16, 16), **odd})
+    if name in ("size", "view"):
+        with pytest.raises(catena.ShapeError, match=name):
+            catena.render(run.robot, **odd)

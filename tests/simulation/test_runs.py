@@ -6,10 +6,13 @@ import io
 import json
 import os
 import zipfile
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
+from tests.simulation import fuzz_runs
 
 import catena
 from catena.simulation import files
@@ -193,3 +196,78 @@ def test_energy_and_momentum(run: catena.Run) -> None:
     assert run.energy()[0, 1, 2] == pytest.approx(
         run.robot.kinetic_energy(run.q[0, 1, 2], run.v[0, 1, 2]) + run.robot.potential_energy(run.q[0, 1, 2])
     )
+
+
+def rewritten(run: catena.Run, path: Path, change: Callable[[dict[str, Any], dict[str, Any]], None]) -> None:
+    """The file of a run, its arrays and notes changed."""
+    run.save(path)
+    with np.load(path) as found:
+        arrays = dict(found)
+    notes = json.loads(arrays["notes"].tobytes())
+    change(arrays, notes)
+    np.savez(path, **{**arrays, "notes": np.frombuffer(json.dumps(notes).encode(), np.uint8)})
+
+
+@pytest.mark.parametrize(
+    "t", [np.zeros((4, 1)), np.full(4, np.nan), np.array([0.0, 2.0, 1.0, 3.0]), np.zeros(0), np.array(0.0)], ids=str
+)
+def test_odd_times_are_refused(run: catena.Run, tmp_path: Path, t: Any) -> None:
+    def change(arrays: dict[str, Any], notes: dict[str, Any]) -> None:
+        arrays["run.t"] = t
+
+    rewritten(run, tmp_path / "run.npz", change)
+    with pytest.raises(catena.LoadError, match=r"run\.npz: expected a whole run"):
+        catena.load_run(tmp_path / "run.npz")
+
+
+@pytest.mark.parametrize("frame", [[float("inf"), np.eye(3).tolist(), [0, 0, 0]], [0, [[1]], [0, 0, 0]], [99, 1, 2], 3])
+def test_odd_frames_are_refused(run: catena.Run, tmp_path: Path, frame: Any) -> None:
+    rewritten(run, tmp_path / "run.npz", lambda _, notes: notes["robot"]["frames"].update(odd=frame))
+    with pytest.raises(catena.LoadError, match=r"run\.npz"):
+        catena.load_run(tmp_path / "run.npz")
+
+
+def test_files_that_unpack_to_more_than_they_hold_are_refused(run: catena.Run, tmp_path: Path) -> None:
+    run.save(tmp_path / "run.npz")
+    with np.load(tmp_path / "run.npz") as found:
+        np.savez_compressed(tmp_path / "bomb.npz", **dict(found), more=np.zeros(10**7))
+    assert (tmp_path / "bomb.npz").stat().st_size < 10**6
+    with pytest.raises(catena.LoadError, match="claim to be 80,"):
+        catena.load_run(tmp_path / "bomb.npz")
+
+
+def test_meshes_of_a_run_are_looked_for_where_the_caller_allows(tmp_path: Path) -> None:
+    """Beside the file and in package_roots, not where the file says."""
+    (tmp_path / "secret").mkdir()
+    (tmp_path / "runs").mkdir()
+    secret = tmp_path / "secret" / "a.stl"
+    secret.write_text("solid a\n" + 3 * "vertex 0 0 0\n")
+    mesh = f'<visual><geometry><mesh filename="{secret}"/></geometry></visual>'
+    model = tmp_path / "secret" / "arm.urdf"
+    model.write_text(catena.robots.path("two_link_arm").read_text().replace("</inertial>", f"</inertial>{mesh}", 1))
+    robot = catena.load(model)
+    made = robot.rollout([0.0, 0.0], [0.0, 0.0], None, 1e-3, steps=2)
+
+    def change(_: Any, notes: dict[str, Any]) -> None:
+        for some in notes["robot"]["meshes"].values():
+            for each in some:
+                each.update({"directory": "/", "roots": ["/", str(secret.parent)]} if "uri" in each else {})
+
+    rewritten(made, tmp_path / "runs" / "run.npz", change)
+    rewritten(made, tmp_path / "run.npz", lambda _, notes: None)
+
+    def found(path: Path, **options: Any) -> Path:
+        meshes = [x for some in catena.load_run(path, **options).robot.tree.meshes.values() for x in some]
+        place: Path = next(x for x in meshes if hasattr(x, "uri")).resolve()  # type: ignore[union-attr]
+        return place
+
+    with pytest.raises(catena.LoadError, match=r"leads out of .*runs; allow the folder"):
+        found(tmp_path / "runs" / "run.npz")
+    assert found(tmp_path / "runs" / "run.npz", package_roots=[secret.parent]) == secret.resolve()
+    assert found(tmp_path / "run.npz") == secret.resolve()
+
+
+def test_damaged_files() -> None:
+    """A run or a LoadError; see fuzz_runs.py for more."""
+    outcomes = [fuzz_runs.judge(fuzz_runs.case(0, number), number) for number in range(90)]
+    assert set(outcomes) == {"loaded", "LoadError"}

@@ -32,6 +32,17 @@ def whole(what: str, value: Any, least: int = 0) -> int:
     raise ShapeError(f"{what} must be a whole number of at least {least}, got {shown(value)}")
 
 
+def pair(value: Any) -> tuple[float, float] | None:
+    """Two finite numbers; None for anything else."""
+    try:
+        found = np.asarray(value)
+    except (TypeError, ValueError):  # rows of different lengths
+        return None
+    if found.shape != (2,) or found.dtype.kind not in "iuf" or not np.isfinite(found).all():
+        return None
+    return float(found[0]), float(found[1])
+
+
 def generator(what: str, rng: Any) -> np.random.Generator:
     """A NumPy generator: the one given, or of a seed; ShapeError for what is neither."""
     with reading_files(what):  # NumPy imports its random part when first used

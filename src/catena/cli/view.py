@@ -51,7 +51,7 @@ def command(
     play the run. A film of a model, not of a run, lets its joints sway.
     """
     files = outputs(given, ("png", "gif", "mp4", "html"))
-    run = load_run(file) if file.endswith(".npz") else None
+    run = load_run(file, package_roots=roots) if file.endswith(".npz") else None
     robot = read_model(file, base, roots) if run is None else run.robot
     q = _placed(robot, numbers(configuration, "--q", robot.nq))
     carried = CONTACTS if given["contacts"] else BEARINGS if given["forces"] else None

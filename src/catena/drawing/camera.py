@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from catena.arguments.scalars import pair
 from catena.errors import ShapeError, shown
 from catena.model.axes import axis_frame
 
@@ -37,9 +38,10 @@ class Camera:
             view: azimuth and elevation in degrees.
             aspect: width of the picture over its height.
         """
-        if np.shape(view) != (2,) or not np.isfinite(view).all():
+        angles = pair(view)
+        if angles is None:
             raise ShapeError(f"view: expected an azimuth and an elevation in degrees, got {shown(view)}")
-        azimuth, elevation = np.radians(view)
+        azimuth, elevation = np.radians(angles)
         ground = axis_frame(up)
         level = ground[:, 0] * np.cos(azimuth) + ground[:, 1] * np.sin(azimuth)
         out = level * np.cos(elevation) + up * np.sin(elevation)

@@ -6,10 +6,11 @@ a wrong one.
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeVar
 from xml.etree.ElementTree import Element, ParseError, fromstring
 
 import numpy as np
@@ -19,10 +20,17 @@ from catena.drawing.surfaces import Surface, surface
 
 Array = npt.NDArray[Any]
 Color = tuple[float, ...] | None
+Text = TypeVar("Text", str, bytes)
 
 DEEPEST = 64
 """Nodes inside nodes that are followed."""
 MOST_TRIANGLES = 5_000_000
+MOST_ELEMENTS = 2_000_000
+"""Elements, and attributes, in a file."""
+MOST_VISITS = 200_000
+"""Elements that are looked at while nodes are followed: an instance of a node may hold two of another, and so on."""
+PIECE = 2**20
+"""Characters that are taken apart together."""
 
 
 def read_collada(data: bytes) -> list[Surface]:
@@ -32,10 +40,14 @@ def read_collada(data: bytes) -> list[Surface]:
     """
     if b"\0" in data or b"<!DOCTYPE" in data or b"<!ENTITY" in data:
         raise ValueError("holds a document type, or is not UTF-8; save it without")
+    if max(data.count(b"<"), data.count(b"=")) > MOST_ELEMENTS:
+        raise ValueError(f"holds more than {MOST_ELEMENTS:,} elements or attributes")
     try:
         root = fromstring(data)
     except ParseError as error:
         raise ValueError(f"is not well-formed XML: {error}") from None
+    except LookupError as error:
+        raise ValueError(f"cannot be decoded: {error}; save it as UTF-8") from None
     for element in root.iter():
         element.tag = element.tag.rpartition("}")[2]  # without the name space
     file = _File(root)
@@ -45,7 +57,7 @@ def read_collada(data: bytes) -> list[Surface]:
         for geometry in file.geometries.values():
             file.add(geometry, place, {})
     else:
-        for node in file.by_id[_target(scene)].findall("node"):
+        for node in file.named(scene).findall("node"):
             file.follow(node, place, DEEPEST)
     return [in_color(np.concatenate(some), color) for color, some in file.corners.items()]
 
@@ -63,12 +75,26 @@ class _File:
         self.geometries = {k: x for k, x in self.by_id.items() if x.tag == "geometry"}
         self.corners: defaultdict[Color, list[Array]] = defaultdict(list)
         self.count = 0
-        self._read: dict[str, list[tuple[str, Array]]] = {}
+        self._visits = 0
+        self._read: dict[Element, list[tuple[str, Array]]] = {}
+
+    def named(self, element: Element, attribute: str = "url") -> Element:
+        """What an attribute of an element names."""
+        name = _target(element, attribute)
+        if name not in self.by_id:
+            raise ValueError(f"holds a <{element.tag[:60]}> of {name[:60]!r}, which is not there")
+        return self.by_id[name]
+
+    def _visit(self, count: int) -> None:
+        self._visits += count
+        if self._visits > MOST_VISITS:
+            raise ValueError(f"holds nodes of more than {MOST_VISITS:,} elements, instances counted each time")
 
     def follow(self, node: Element, place: Array, depth: int) -> None:
         """Add what hangs on a node."""
         if depth == 0:
             raise ValueError(f"holds nodes more than {DEEPEST} deep")
+        self._visit(1 + len(node))
         for element in node:
             if element.tag in ("matrix", "translate", "rotate", "scale"):
                 place = place @ _step(element)
@@ -76,17 +102,19 @@ class _File:
             if element.tag == "node":
                 self.follow(element, place, depth - 1)
             elif element.tag == "instance_node":
-                self.follow(self.by_id[_target(element)], place, depth - 1)
+                self.follow(self.named(element), place, depth - 1)
             elif element.tag == "instance_geometry":
-                bound = {x.get("symbol", ""): _target(x, "target") for x in element.iter("instance_material")}
-                self.add(self.by_id[_target(element)], place, bound)
+                inside = list(element.iter("instance_material"))
+                self._visit(len(inside))
+                bound = {x.get("symbol", ""): _target(x, "target") for x in inside}
+                self.add(self.named(element), place, bound)
 
     def add(self, geometry: Element, place: Array, materials: Mapping[str, str]) -> None:
         """Add the triangles of one geometry at a place, its symbols standing for materials."""
-        name = geometry.get("id", "")
-        if name not in self._read:
-            self._read[name] = self._triangles(geometry)
-        for symbol, corners in self._read[name]:
+        if geometry not in self._read:
+            self._read[geometry] = self._triangles(geometry)
+        self._visit(len(self._read[geometry]))
+        for symbol, corners in self._read[geometry]:
             self.count += len(corners)
             if self.count > MOST_TRIANGLES:
                 raise ValueError(f"holds more than {MOST_TRIANGLES:,} triangles")
@@ -106,20 +134,39 @@ class _File:
         found = []
         for part in geometry.iterfind("mesh/*"):
             if part.tag in ("triangles", "polylist"):
-                inputs = part.findall("input")
-                width = 1 + max(int(x.get("offset", "0")) for x in inputs)
-                vertex = next(x for x in inputs if x.get("semantic") == "VERTEX")
-                points = self._points(self.by_id[_target(vertex, "source")])
-                numbers = _numbers(part.find("p"), int).reshape(-1, width)[:, int(vertex.get("offset", "0"))]
-                found.append((part.get("material", ""), points[_cut(part, numbers)]))
+                vertex = _input(part, "VERTEX")
+                width = 1 + max(_offset(x) for x in part.findall("input"))
+                points = self._points(self.named(vertex, "source"))
+                numbers = _numbers(part.find("p"), int).reshape(-1, width)[:, _offset(vertex)]
+                corners = _cut(part, numbers)
+                if len(corners) and not 0 <= corners.min() <= corners.max() < len(points):
+                    raise ValueError("holds faces between vertices that are not there")
+                found.append((part.get("material", ""), points[corners]))
         return found
 
     def _points(self, vertices: Element) -> Array:
-        position = next(x for x in vertices.findall("input") if x.get("semantic") == "POSITION")
-        source = self.by_id[_target(position, "source")]
+        source = self.named(_input(vertices, "POSITION"), "source")
         accessor = source.find("technique_common/accessor")
         stride = 3 if accessor is None else int(accessor.get("stride", "3"))
+        if stride < 3:
+            raise ValueError(f"holds positions of {stride} numbers, not of three")
         return _numbers(source.find("float_array"), float).reshape(-1, stride)[:, :3]
+
+
+def _input(element: Element, semantic: str) -> Element:
+    """The input of an element that has such a meaning."""
+    found = next((x for x in element.findall("input") if x.get("semantic") == semantic), None)
+    if found is None:
+        raise ValueError(f"holds <{element.tag[:60]}> without an input of the semantic {semantic}")
+    return found
+
+
+def _offset(element: Element) -> int:
+    """Where an input stands among the numbers of a corner."""
+    offset = int(element.get("offset", "0"))
+    if not 0 <= offset < 1000:
+        raise ValueError(f"holds an input at the offset {offset}")
+    return offset
 
 
 def _cut(part: Element, numbers: Array) -> Array:
@@ -127,9 +174,11 @@ def _cut(part: Element, numbers: Array) -> Array:
     if part.tag == "triangles":
         return numbers.reshape(-1, 3)
     sizes = _numbers(part.find("vcount"), int)
-    starts = np.concatenate([[0], np.cumsum(sizes)[:-1]])
-    fans = np.repeat(starts, np.maximum(sizes - 2, 0))
-    step = np.concatenate([np.arange(1, size - 1) for size in sizes if size > 2])
+    if len(sizes) and (sizes.min() < 0 or sizes.max() > len(numbers) or sizes.sum() > len(numbers)):
+        raise ValueError("holds polygons of more corners than it has")
+    counts = np.maximum(sizes - 2, 0)
+    fans = np.repeat(np.cumsum(sizes) - sizes, counts)
+    step = 1 + np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
     return np.stack([numbers[fans], numbers[fans + step], numbers[fans + step + 1]], -1)
 
 
@@ -138,9 +187,24 @@ def _target(element: Element, attribute: str = "url") -> str:
 
 
 def _numbers(element: Element | None, kind: type) -> Array:
+    """The numbers in an element, as many at a time as PIECE holds: words take ten times the memory of the text."""
     if element is None or not element.text:
         return np.zeros(0, kind)
-    return np.array(element.text.split(), dtype=kind)
+    try:
+        return np.concatenate([np.array(piece.split(), dtype=kind) for piece in pieces(element.text)])
+    except OverflowError:
+        raise ValueError(f"holds numbers in <{element.tag[:60]}> that are too large") from None
+
+
+def pieces(text: Text) -> Iterator[Text]:
+    """A text, or bytes, in pieces between words."""
+    space = re.compile(r"\s" if isinstance(text, str) else rb"\s")
+    start = 0
+    while start < len(text):
+        end = space.search(text, min(start + PIECE, len(text)))
+        stop = len(text) if end is None else end.end()
+        yield text[start:stop]
+        start = stop
 
 
 def _step(element: Element) -> Array:
@@ -153,8 +217,9 @@ def _step(element: Element) -> Array:
     elif element.tag == "scale":
         found[:3, :3] = np.diag(numbers)
     else:
-        axis, angle = numbers[:3] / np.linalg.norm(numbers[:3]), np.radians(numbers[3])
-        x, y, z = axis
+        x, y, z, angle = numbers
+        x, y, z = np.array([x, y, z]) / max(float(np.linalg.norm([x, y, z])), 1e-300)
+        angle = np.radians(angle)
         across = np.array([[0, -z, y], [z, 0, -x], [-y, x, 0]])
         found[:3, :3] = np.eye(3) + np.sin(angle) * across + (1 - np.cos(angle)) * across @ across
     return found

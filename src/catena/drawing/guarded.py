@@ -107,7 +107,7 @@ def serving(name: str, port: int) -> tuple[Any, str]:
         raise ShapeError(f"view: port must be a number from 1 to 65535, got {port!r}")
     guard = Guard()
 
-    class Guarded(viser.ViserServer):  # type: ignore[misc]
+    class Guarded(viser.ViserServer):  # type: ignore[misc, name-defined]
         """viser's server, which meets the guard before its worker starts."""
 
         @property

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from catena.arguments.scalars import a_robot
+from catena.arguments.scalars import a_robot, pair
 from catena.arguments.words import truth
 from catena.drawing.arrows import Asked, arrows_of
 from catena.drawing.camera import VIEW, Camera
@@ -21,6 +21,7 @@ from catena.drawing.painter import Painter
 from catena.drawing.scene import Drawable
 from catena.drawing.stage import NOTHING, Staged, batched, configurations, frames_of, samples_of, times_of
 from catena.errors import CatenaError, ShapeError, UnsupportedError, check_place, writing
+from catena.errors import shown as told
 from catena.later import optional
 
 if TYPE_CHECKING:
@@ -118,9 +119,10 @@ class Stage:
 
 
 def _size(size: Any) -> tuple[int, int]:
-    if np.shape(size) != (2,) or not all(16 <= x <= 8192 and int(x) == x for x in size):
-        raise ShapeError(f"size: expected a width and a height of 16 to 8192 pixels, got {size!r}")
-    return int(size[0]), int(size[1])
+    width, height = pair(size) or (0.0, 0.0)
+    if not all(16 <= x <= 8192 and int(x) == x for x in (width, height)):
+        raise ShapeError(f"size: expected a width and a height of 16 to 8192 pixels, got {told(size)}")
+    return int(width), int(height)
 
 
 def film(

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from catena.arguments.arrays import as_floats
+from catena.arguments.scalars import real
 from catena.drawing.marks import Marks, marked, side_by_side
 from catena.drawing.scene import Drawable, Places, scene_of
 from catena.errors import ModelWarning, ShapeError, warn
@@ -21,6 +22,8 @@ Array = npt.NDArray[Any]
 NOTHING = Marks()
 MOST_SAMPLES = 64
 """Samples that are drawn side by side at most."""
+SLOWEST = 0.01
+"""Pictures a second; GIF cannot show one for longer than eleven minutes."""
 MOST_PICTURES = 1_000_000
 """Pictures of a film at most: eleven hours."""
 ENOUGH = 300_000
@@ -96,8 +99,9 @@ def configurations(robot: Any, q: npt.ArrayLike | None) -> Array:
 
 def times_of(run: Run, rate: float, speed: float) -> Array:
     """The times of the pictures of a film, (rows,)."""
-    if not (0 < rate <= 120 and 0 < speed < np.inf):
-        raise ShapeError(f"render: expected a rate of up to 120 pictures a second and a speed, got {rate!r}, {speed!r}")
+    rate, speed = real("render: rate", rate, above=0), real("render: speed", speed, above=0)
+    if not SLOWEST <= rate <= 120:
+        raise ShapeError(f"render: expected a rate of {SLOWEST} up to 120 pictures a second, got {rate!r}")
     wanted = float(run.t[-1] - run.t[0]) / speed * rate
     if not wanted <= MOST_PICTURES:
         raise ShapeError(

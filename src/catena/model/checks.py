@@ -82,7 +82,7 @@ def _checked_inertia(links: Parts[LinkPart], mass: Array, inertia: Array, strict
     if lopsided.any():
         i = int(np.argmax(lopsided))
         raise link_fault(links[i], "a symmetric inertia", _rows(inertia[i]), "make ixy = iyx and so on")
-    inertia = np.where(inertia == transposed, inertia, (inertia + transposed) / 2)
+    inertia = np.where(inertia == transposed, inertia, inertia / 2 + transposed / 2)
     negative = np.diagonal(inertia, axis1=1, axis2=2).min(axis=1, initial=np.inf) < -rounding
     moments = _moments(inertia)
     indefinite = moments[:, 0] < -rounding

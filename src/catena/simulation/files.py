@@ -7,20 +7,22 @@ import os
 import secrets
 import zipfile
 import zlib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import asdict, fields
+from dataclasses import asdict, fields, replace
+from math import prod
+from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from catena.errors import LoadError, ModelError, kind_of, writing
+from catena.errors import CatenaError, LoadError, kind_of, writing
 from catena.model import constraints as held
 from catena.model.actuators import Actuator
 from catena.model.constraints import AnyConstraint
 from catena.model.parts import Mimic
-from catena.model.readers.files import open_regular
+from catena.model.readers.files import folders, open_regular
 from catena.model.readers.meshes import MeshReference
 from catena.model.readers.system_toml import KINDS
 from catena.model.shapes import Primitive
@@ -40,6 +42,9 @@ UNREADABLE = (
     *(zipfile.BadZipFile, zlib.error),
 )
 """What is raised for a file that is not NumPy's, or damaged: also for claims of zip files that nothing can meet."""
+
+MOST_WRENCHES = 2**29
+"""Numbers of what acted on links, 4 GiB."""
 
 _ARRAYS = ("t", "q", "v", "diverged_step", "diverged_joint", "cost")
 SHAPES = (MeshReference, Primitive)
@@ -147,13 +152,17 @@ class RunFile(NamedTuple):
     notes: dict[str, Any]
 
 
-def read(path: str | os.PathLike[str]) -> RunFile:
-    """What is in the file of a run; LoadError for what is not a whole one."""
+def read(path: str | os.PathLike[str], roots: Iterable[str | os.PathLike[str]] = ()) -> RunFile:
+    """What is in the file of a run; LoadError for what is not a whole one.
+
+    Meshes are looked for in the folder of the file and in `roots`, whatever other places the file names.
+    """
     if not isinstance(path, str | os.PathLike):
         raise LoadError(f"expected the path of a run, got {kind_of(path)}")
     shown = os.fspath(path)
     try:
         with open_regular(path) as file, np.load(file, allow_pickle=False) as found:
+            _check_size(found, os.fstat(file.fileno()).st_size)
             arrays = {name: found[name] for name in found.files}
         notes = json.loads(arrays.pop("notes").tobytes().decode())
     except FileNotFoundError as error:
@@ -167,10 +176,19 @@ def read(path: str | os.PathLike[str]) -> RunFile:
         raise LoadError(
             f"{shown}: expected a run of format {FORMAT}, found {version!r}; load it with the version that saved it"
         )
-    tree, run = _checked(shown, lambda: _tree(arrays, notes["robot"])), _checked(shown, lambda: _run(arrays, notes))
+    allowed = (os.path.dirname(os.path.abspath(path)), *folders(roots))
+    tree = _checked(shown, lambda: _tree(arrays, notes["robot"], allowed))
+    run = _checked(shown, lambda: _run(arrays, notes))
     state = {name.removeprefix("state."): x for name, x in arrays.items() if name.startswith("state.")}
     constraints = _checked(shown, lambda: _constraints(notes.get("constraints")))
     return RunFile(tree, constraints, run, state, _checked(shown, lambda: dict(notes.get("checkpoint", {}))))
+
+
+def _check_size(found: Any, size: int) -> None:
+    """Refuse files that unpack to more than they hold: runs are saved as they are, so only others do."""
+    claimed = sum(each.file_size for each in found.zip.infolist())
+    if claimed > size:
+        raise ValueError(f"{size:,} bytes that claim to be {claimed:,}; a run is saved uncompressed")
 
 
 def _constraints(words: Any) -> tuple[AnyConstraint, ...] | None:
@@ -185,13 +203,13 @@ def _constraints(words: Any) -> tuple[AnyConstraint, ...] | None:
 def _checked(shown: str, make: Callable[[], Any]) -> Any:
     try:
         return make()
-    except (KeyError, TypeError, ValueError, IndexError, AttributeError, ModelError) as error:
+    except (*UNREADABLE, IndexError, ArithmeticError, CatenaError) as error:
         raise LoadError(
             f"{shown}: expected a whole run, found one of which parts are missing or wrong ({error})"
         ) from error
 
 
-def _tree(arrays: Mapping[str, Array], words: Mapping[str, Any]) -> Tree:
+def _tree(arrays: Mapping[str, Array], words: Mapping[str, Any], allowed: tuple[str, ...]) -> Tree:
     numbers: dict[str, Any] = {
         name.removeprefix("robot."): x for name, x in arrays.items() if name.startswith("robot.")
     }
@@ -200,14 +218,24 @@ def _tree(arrays: Mapping[str, Array], words: Mapping[str, Any]) -> Tree:
         n: Frame(int(k), np.array(R, float), np.array(p, float)) for n, (k, R, p) in words["frames"].items()
     }
     more["mimic"] = {name: Mimic(*rule) for name, rule in words["mimic"].items()}
-    more["meshes"] = {name: tuple(_mesh(mesh) for mesh in some) for name, some in words["meshes"].items()}
+    more["meshes"] = {name: tuple(_mesh(mesh, allowed) for mesh in some) for name, some in words["meshes"].items()}
     more["actuators"] = {name: Actuator(**_frozen(each)) for name, each in words.get("actuators", {}).items()}
     more["warnings"] = tuple(words["warnings"])
     return Tree(**numbers, **more)
 
 
-def _mesh(words: Mapping[str, Any]) -> MeshReference | Primitive:
-    return MeshReference(**_frozen(words)) if "uri" in words else Primitive(**_frozen(words))
+def _mesh(words: Mapping[str, Any], allowed: tuple[str, ...]) -> MeshReference | Primitive:
+    """A shape. Where its mesh may lie is not for the file to say: only places inside those allowed are kept."""
+    if "uri" not in words:
+        return Primitive(**_frozen(words))
+    within = [os.path.realpath(place) for place in allowed]
+
+    def inside(place: Any) -> bool:
+        return isinstance(place, str) and any(Path(os.path.realpath(place)).is_relative_to(each) for each in within)
+
+    mesh = MeshReference(**_frozen(words))
+    directory = mesh.directory if inside(mesh.directory) else allowed[0]
+    return replace(mesh, directory=directory, roots=(*filter(inside, mesh.roots), *allowed[1:]))
 
 
 def _frozen(words: Mapping[str, Any]) -> dict[str, Any]:
@@ -224,7 +252,10 @@ def _run(arrays: Mapping[str, Array], notes: Mapping[str, Any]) -> dict[str, Any
     if odd:
         raise ValueError(f"{odd[0]} holds no real numbers")
     found: dict[str, Any] = {name: arrays.get(f"run.{name}") for name in _ARRAYS}
-    rows, q, v = len(found["t"]), found["q"], found["v"]
+    t, q, v = found["t"], found["q"], found["v"]
+    rows = len(t)
+    if t.ndim != 1 or not rows or t.dtype.kind != "f" or not np.isfinite(t).all() or (np.diff(t) < 0).any():
+        raise ValueError("t: expected times that rise, (rows,)")
     if q.shape[:-1] != v.shape[:-1] or q.shape[-2] != rows or found["diverged_step"].shape != q.shape[:-2]:
         raise ValueError(f"t {found['t'].shape}, q {q.shape} and v {v.shape} do not belong together")
     events = tuple(Event(str(name), float(t), tuple(sample)) for name, t, sample in notes["events"])
@@ -232,6 +263,12 @@ def _run(arrays: Mapping[str, Array], notes: Mapping[str, Any]) -> dict[str, Any
     memory = {name.removeprefix("memory."): x for name, x in arrays.items() if name.startswith("memory.")}
     if any(x.shape[:-1] != q.shape[:-2] for x in memory.values()):
         raise ValueError(f"memory does not belong to {q.shape[:-2]} samples")
+    for name in ("diverged_joint", "cost"):
+        if found[name] is not None and found[name].shape != q.shape[:-2]:
+            raise ValueError(f"{name} does not belong to {q.shape[:-2]} samples")
+    tau = arrays.get("run.tau")
+    if tau is not None and tau.shape[-2:-1] != (rows - 1,):
+        raise ValueError(f"tau {tau.shape} does not belong to {rows} states")
     acting = {"torques": arrays.get("run.tau"), "acting": _spread(arrays)}
     return {**found, **words, "events": events, "memory": memory, **acting}
 
@@ -241,7 +278,10 @@ def _spread(arrays: Mapping[str, Array]) -> Array | None:
     if "run.acting" not in arrays:
         return None
     some, links = arrays["run.acting"], arrays["run.acted"]
-    found = np.zeros((*arrays["run.q"].shape[:-2], len(arrays["run.t"]) - 1, len(arrays["robot.mass"]), 9))
+    shape = (*arrays["run.q"].shape[:-2], len(arrays["run.t"]) - 1, len(arrays["robot.mass"]), 9)
+    if prod(shape) > MOST_WRENCHES:
+        raise ValueError(f"what acted on links is {shape}, more than any memory holds")
+    found = np.zeros(shape)
     if some.shape != (*found.shape[:-2], len(links), 9):
         raise ValueError(f"what acted on links, {some.shape}, does not belong to these states")
     found[..., links, :] = some

@@ -1,8 +1,8 @@
-"""What the fuzzers of model files share: damage, a judge of what becomes of a file, and a run that survives crashes.
+"""What the fuzzers of files share: damage, a judge of what becomes of a file, and a run that survives crashes.
 
-Every damaged file must load or be refused with a CatenaError, within SECONDS of the processor's time. A run goes by
-chunks, each in a process of its own with bounded memory, so that a crash or a hang is caught, reported with the file
-that caused it, and passed over.
+Of models, meshes, systems and runs every damaged file must load or be refused with a LoadError, within SECONDS of the
+processor's time. A run goes by chunks, each in a process of its own with bounded memory, so that a crash or a hang is
+caught, reported with the file that caused it, and passed over.
 """
 
 from __future__ import annotations
@@ -27,7 +27,8 @@ import numpy as np
 import catena
 
 Random = np.random.Generator
-Case = Callable[[int, int], Any]  # seed, number -> what catena.load takes
+Case = Callable[[int, int], Any]  # seed, number -> a damaged file: bytes or a path
+Judge = Callable[[Any, int], str]  # that file, number -> one of OUTCOMES
 
 SECONDS = 5.0
 WAITING = 300.0  # seconds on the clock, for what waits without working, on a machine that has other things to do
@@ -36,6 +37,7 @@ PART = 20_000  # files between two reports
 MEMORY = 8 * 2**30
 MISBEHAVED = "misbehaved"
 OUTCOMES = ["loaded", "LoadError", "UnsupportedError", MISBEHAVED]
+"""Of these only the first two are fine, whatever the file."""
 NUMBERS = [
     "0",
     "-1",
@@ -113,16 +115,13 @@ def damage_elements(data: bytes, rng: Random, tags: Sequence[str], values: Seque
 
 def outcome(source: Any, base: str) -> str:
     """What becomes of a file: "loaded" or the name of the CatenaError. Any other exception, or warning, escapes."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        warnings.simplefilter("ignore", catena.ModelWarning)
-        try:
-            robot = catena.load(source, base)  # type: ignore[arg-type]
-        except catena.CatenaError as error:
-            return type(error).__name__
-    for values in (robot.tree.mass, robot.tree.com, robot.tree.inertia, robot.tree.placement_rotation):
-        assert np.isfinite(values).all()
-    return "loaded"
+
+    def use() -> None:
+        tree = catena.load(source, base).tree  # type: ignore[arg-type]
+        for values in (tree.mass, tree.com, tree.inertia, tree.placement_rotation):
+            assert np.isfinite(values).all()
+
+    return judged(use)
 
 
 def base_of(number: int) -> str:
@@ -130,7 +129,26 @@ def base_of(number: int) -> str:
     return ("fixed", "floating")[number // 2 % 2]
 
 
-def _chunk(case: Case, seed: int, start: int, stop: int, at: Synchronized[int], counts: Any, slowest: Any) -> None:
+def as_model(source: Any, number: int) -> str:
+    """The judge of what catena.load takes."""
+    return outcome(source, base_of(number))
+
+
+def judged(use: Callable[[], Any]) -> str:
+    """What becomes of using a file, as `outcome` says it: warnings about models are fine, nothing else is."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        warnings.simplefilter("ignore", catena.ModelWarning)
+        try:
+            use()
+        except catena.CatenaError as error:
+            return type(error).__name__
+    return "loaded"
+
+
+def _chunk(
+    case: Case, judge: Judge, seed: int, start: int, stop: int, at: Synchronized[int], counts: Any, slowest: Any
+) -> None:
     """Loads the files of one chunk in this process; `at` says which one is at hand, `counts` is by OUTCOMES."""
     import resource
 
@@ -142,7 +160,7 @@ def _chunk(case: Case, seed: int, start: int, stop: int, at: Synchronized[int], 
         begun = time.process_time()
         signal.setitimer(signal.ITIMER_PROF, SECONDS)  # its signal ends the process
         try:
-            found = outcome(source, base_of(number))
+            found = judge(source, number)
         except Exception:
             traceback.print_exc()
             found = MISBEHAVED
@@ -155,12 +173,14 @@ def _chunk(case: Case, seed: int, start: int, stop: int, at: Synchronized[int], 
 def keep(case: Case, seed: int, number: int) -> Path:
     """Writes a damaged file where one can look at it."""
     source = case(seed, number)
-    path = Path(f"misbehaves-{seed}-{number}.xml")
+    path = Path(f"misbehaves-{seed}-{number}" + (".xml" if isinstance(source, bytes) else Path(source).suffix))
     path.write_bytes(source if isinstance(source, bytes) else Path(source).read_bytes())
     return path
 
 
-def run(case: Case, count: int, seed: int, first: int = 0) -> tuple[collections.Counter[str], float]:
+def run(
+    case: Case, count: int, seed: int, first: int = 0, judge: Judge = as_model
+) -> tuple[collections.Counter[str], float]:
     """Outcomes of `count` files from number `first` on, and the seconds that the slowest took.
 
     Crashes and hangs are outcomes too.
@@ -170,7 +190,7 @@ def run(case: Case, count: int, seed: int, first: int = 0) -> tuple[collections.
     counts, slowest, start = context.Array("q", len(OUTCOMES)), context.Value("d", 0.0), first
     while start < first + count:
         at, stop = context.Value("q", start), min(start + CHUNK, first + count)
-        process = context.Process(target=_chunk, args=(case, seed, start, stop, at, counts, slowest))
+        process = context.Process(target=_chunk, args=(case, judge, seed, start, stop, at, counts, slowest))
         process.start()
         hung = _watch(process, at)
         if process.exitcode == 0:
@@ -198,7 +218,7 @@ def _watch(process: Any, at: Synchronized[int]) -> bool:
     return False
 
 
-def main(case: Case, about: str | None) -> None:
+def main(case: Case, about: str | None, judge: Judge = as_model) -> None:
     """The command: damages and loads files, keeps those that misbehave, fails if there are any."""
     parser = argparse.ArgumentParser(description=about)
     parser.add_argument("--count", type=int, default=10_000)
@@ -209,7 +229,7 @@ def main(case: Case, about: str | None) -> None:
     slowest = 0.0
     for done in range(0, arguments.count, PART):
         part = min(PART, arguments.count - done)
-        found, seconds = run(case, part, arguments.seed, arguments.first + done)
+        found, seconds = run(case, part, arguments.seed, arguments.first + done, judge)
         outcomes, slowest = outcomes + found, max(slowest, seconds)
         print(f"{done + part:,} files: {dict(outcomes)}; the slowest took {slowest:.3f} s", flush=True)
     if set(outcomes) - {"loaded", "LoadError"} or slowest > SECONDS:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from tests.model.readers import fuzz_systems
 
 import catena
 from catena import robots
@@ -187,3 +188,9 @@ def test_a_missing_file(tmp_path: Path) -> None:
     (tmp_path / "folder.toml").mkdir()
     with pytest.raises(catena.LoadError, match="is a directory"):
         catena.System.load(tmp_path / "folder.toml")
+
+
+def test_damaged_files() -> None:
+    """A system or a LoadError; see fuzz_systems.py for more."""
+    outcomes = [fuzz_systems.judge(fuzz_systems.case(0, number), number) for number in range(150)]
+    assert set(outcomes) == {"loaded", "LoadError"}
