@@ -182,7 +182,7 @@ def pieces():
 
 def _split(text):
     """Lines of a statement: those that begin with a slash are lines of their own."""
-    return text.replace("; /", "\n").replace(" /", "\n").splitlines()
+    return text.replace("; /", "\n").splitlines()
 
 
 def made(source):
