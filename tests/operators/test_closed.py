@@ -55,6 +55,20 @@ def test_redundant_constraints_have_no_inverse(rng: np.random.Generator) -> None
         system.operators(q, v=v).contact(tau)
 
 
+def test_an_inverse_of_what_has_none_is_always_an_error(rng: np.random.Generator) -> None:
+    """Five joints cannot give a tip six rates: of these Ω, pivots are anything that rounding leaves."""
+    arm = catena.random_tree(1, 5, ["revolute"], 0.0)
+    tip = f"{arm.name}/{arm.links[-1].name}"
+    system = catena.System([arm], constraints=[catena.FixedToWorld(tip)])
+    for q in rng.uniform(-2, 2, (30, 5)):
+        with pytest.raises(catena.SingularError, match="no inverse"):
+            _ = system.operators(q).Omega.inv @ rng.standard_normal(6)
+    held = catena.System([arm], constraints=[catena.Ball(tip, "world")])
+    for q in rng.uniform(-2, 2, (20, 5)):
+        o, r = held.operators(q), rng.standard_normal(3)
+        assert relative(o.Omega.inv @ r, np.linalg.solve(o.Omega.dense(), r)) < 1e-9
+
+
 @pytest.mark.parametrize("copied", [copy.deepcopy, lambda o: pickle.loads(pickle.dumps(o))], ids=["copied", "pickled"])
 def test_operators_in_use_can_be_copied_and_pickled(copied) -> None:
     """They keep factors of SciPy's, which cannot be."""

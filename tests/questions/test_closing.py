@@ -161,3 +161,22 @@ def test_numbers_that_are_rounded_are_told_from_loops_that_cannot_close() -> Non
         held = [catena.Distance("bar/rod", "world", radius, position=(1.0, 0.0, 0.0))]
         with pytest.raises(catena.ClosureError, match=said):
             catena.System({"bar": bar.build()}, constraints=held).close([0.3])
+
+
+@pytest.mark.parametrize("scale", [1.0, 1e-8])
+def test_rows_that_rounding_leaves_do_not_count(scale: float) -> None:
+    """A four-bar on a turntable: across its plane nothing moves, in whatever unit lengths are given."""
+    builder = catena.Builder("bars")
+    bar = {"mass": 1.0, "com": (0.3 * scale, 0.0, 0.0), "inertia": np.array([0.01, 0.02, 0.03]) * scale**2}
+    builder.link("table", **bar).revolute("turn", "base", "table", "z", position=(0.3 * scale, 0.2 * scale, 0.0))
+    at = {"left": ("table", (0.1, 0.2, 0.3)), "top": ("left", (0.7, 0.0, 0.0)), "right": ("table", (1.1, 0.2, 0.3))}
+    for name, (parent, position) in at.items():
+        builder.link(name, **bar).revolute(f"at {name}", parent, name, "y", position=np.array(position) * scale)
+    places = {"position": (scale, 0, 0), "second_position": (0.6 * scale, 0, 0)}
+    system = catena.System([builder.build()], constraints=[catena.Ball("bars/top", "bars/right", **places)])
+    q = system.close(np.array([0.7, -1.2, 1.0, -1.5]), fixed=["bars/turn"], tolerance=1e-12 * scale)
+    found = system.redundancy(q)
+    assert (found.rank, found.freedom) == (2, 2)
+    if scale == 1.0:
+        run = catena.simulate(system, q, np.zeros(system.nv), duration=0.01, dt=1e-3)
+        assert np.isfinite(run.q).all()

@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from functools import reduce
 from typing import Any
 
+from catena.algorithms.closure_tolerances import NOTHING
 from catena.algorithms.closures import plus
 from catena.algorithms.inverse_matrix import Column, Matrix, Whitener
 from catena.algorithms.steps import smoothed
@@ -73,10 +74,6 @@ def smooth(links: Any, whitener: Whitener, e: Column) -> Field:
         nu = back([whitener.weight[i] * e[i] for i in whitener.numbers(k)], whitener.D[k].inv)
         a[k], lam[k] = smoothed(whitener.phi[k].T @ lam[k.parent], nu, whitener.H[k], whitener.G[k])
     return a
-
-
-NOTHING = 1e-20
-"""Rows of Ω below this, relative to the largest, belong to directions that nothing moves along, as across a plane."""
 
 
 class Factors:

@@ -14,8 +14,8 @@ from typing import Any, cast
 import numpy as np
 import numpy.typing as npt
 
+from catena.algorithms.closure_tolerances import NOTHING
 from catena.algorithms.closures import Closed, Coupled
-from catena.algorithms.contact_system import NOTHING
 from catena.algorithms.forward_dynamics import FD3
 from catena.algorithms.innovations import FACTOR, SOLVE, WHITENED
 from catena.functions.frame_recipes import Carried
@@ -28,9 +28,6 @@ from catena.spatial import Force, Mat3, Motion, Transform, Turn, Vec3
 from catena.spatial.pose import Pose
 
 Array = npt.NDArray[Any]
-
-INDEPENDENT = 1e-7
-"""Rows that the others leave less of than this, relative to their size, are left to singular values."""
 
 Pair = tuple[Constraint, tuple[Frame, Frame]]
 """A constraint and the frames on its two sides."""

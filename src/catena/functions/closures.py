@@ -19,6 +19,7 @@ import numpy.typing as npt
 
 from catena.algorithms import closed_chains
 from catena.algorithms.closed_steps import closed_step
+from catena.algorithms.closure_tolerances import DEPENDENT_MOTIONS, INDEPENDENT
 from catena.algorithms.closures import Closed, Coupled, Held
 from catena.algorithms.contact_system import Closure
 from catena.algorithms.contact_system import times as times_known
@@ -26,7 +27,7 @@ from catena.algorithms.forward_dynamics import FD3
 from catena.algorithms.innovations import FACTOR, INVERSE_ROOT, SOLVE
 from catena.algorithms.resistance import Resistance
 from catena.functions.closed_step_recipe import StepRecipe
-from catena.functions.closure_recipes import INDEPENDENT, ClosureRecipes, Pair, Terms
+from catena.functions.closure_recipes import ClosureRecipes, Pair, Terms
 from catena.functions.frames import place_of, transform_of
 from catena.functions.function import Function, by_recipe
 from catena.functions.recipes import Ask, times
@@ -38,9 +39,6 @@ from catena.scalars import where
 from catena.spatial import Dofs
 
 Array = npt.NDArray[Any]
-
-RANK = 1e-10
-"""Singular values of B below this, relative to the largest, count as zero."""
 
 
 class Closures:
@@ -172,7 +170,7 @@ class Closures:
     ) -> tuple[Array, Array]:
         """Put what is least in the sense of Gauss where `poor`: free + M⁻¹Jᵀλ with J M⁻¹Jᵀ λ = short."""
         U, s, Vt = np.linalg.svd(finite(ask(self.white_jacobian, q)), full_matrices=False)
-        kept = s > RANK * s[..., :1]
+        kept = s > DEPENDENT_MOTIONS * s[..., :1]
         reciprocal = np.where(kept, 1.0 / np.where(kept, s, 1.0), 0.0)
         y = reciprocal * times(Vt, short)
         lam = times(np.swapaxes(Vt, -1, -2), reciprocal * y)

@@ -137,7 +137,8 @@ def sparse_contact(robot: Robot, q: Array, links: Array, wrenches: Array) -> Cal
     BQ = Matrix("BQ", o._links, held, lambda: _on_links(robot.tree.n, links, wrenches))
     C = o.H @ o.psi @ BQ
     rho = RHO * _largest(o.geometry.M, links, wrenches)
-    solution = Inverse(C.T @ o.D.inv @ C + rho * Matrix("I", held, held, lambda: sparse.identity(len(links))))
+    damped = C.T @ o.D.inv @ C + rho * Matrix("I", held, held, lambda: sparse.identity(len(links)))
+    solution = Inverse(damped, checked=False)  # what is lacking is found by sweeps, and solved for again
     return lambda r: np.asarray(solution @ r)
 
 

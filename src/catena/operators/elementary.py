@@ -10,13 +10,14 @@ from typing import Any
 import numpy as np
 from scipy.sparse.linalg import splu
 
+from catena.algorithms.closure_tolerances import UNSURE
 from catena.errors import ShapeError, SingularError
 from catena.operators.expression import ATOM, Array, Operator
 from catena.operators.structure import ANYWHERE, CAUSAL, MEMORYLESS, OWN, Pattern, Space, Structure
 from catena.operators.systems import Signal, System
 
-SINGULAR = 4e-16
-"""A pivot this small beside its column is one that rounding left of zero."""
+PROBES = 3
+"""So many random vectors ask whether an inverse is one."""
 
 
 class Elementary(Operator):
@@ -229,11 +230,14 @@ class Named(Elementary):
 
 
 class Inverse(Operator):
-    """The inverse of any square expression, by solving its equations: see :mod:`catena.operators.systems`."""
+    """The inverse of any square expression, by solving its equations: see :mod:`catena.operators.systems`.
 
-    def __init__(self, expression: Operator) -> None:
+    With `checked`, it is a SingularError if these have no solution that is more than rounding.
+    """
+
+    def __init__(self, expression: Operator, checked: bool = True) -> None:
         _check_square(expression)
-        self.expression = expression
+        self.expression, self.checked = expression, checked
         self.range, self.domain = expression.domain, expression.range
 
     @cached_property
@@ -241,7 +245,9 @@ class Inverse(Operator):
         system = System()
         output = self.expression.realise(system, system.unknown(self.range.total))
         matrix = system.matrix(output)
-        return _factored(matrix, str(self.expression), order="COLAMD"), matrix.shape[0] - self.domain.total
+        outputs = self.range.total if self.checked else 0
+        factors = _factored(matrix, str(self.expression), order="COLAMD", outputs=outputs)
+        return factors, matrix.shape[0] - self.domain.total
 
     def apply(self, x: Array) -> Array:
         """Solve for the input that gives x."""
@@ -265,7 +271,7 @@ class Inverse(Operator):
     @property
     def T(self) -> Operator:
         """The inverse of the transpose."""
-        return Inverse(self.expression.T)
+        return Inverse(self.expression.T, self.checked)
 
     @property
     def inv(self) -> Operator:
@@ -285,15 +291,35 @@ def _check_square(expression: Operator) -> None:
         )
 
 
-def _factored(matrix: Any, name: str, order: str) -> Any:
+def _factored(matrix: Any, name: str, order: str, outputs: int | None = None) -> Any:
+    """The factors of a sparse matrix. SingularError if its solutions, of which the first `outputs` count, say nothing.
+
+    Pivots do not tell: what rounding leaves of zero may be anything beside them. So a few equations are solved with
+    random right-hand sides, at the end where inputs of expressions are, and once more for what rounding changes in
+    elimination, a digit of |L| |U|: if that is large beside the solution, there is no inverse.
+    """
+    size = matrix.shape[0]
+    if size == 0:
+        return splu(matrix, permc_spec=order)
+    rows, columns = (np.asarray(abs(matrix).max(axis=i).todense()).ravel() for i in (1, 0))
+    if not (np.all(rows) and np.all(columns)):
+        raise SingularError(f"{name} has no inverse here: a row or a column of its equations is zero")
     try:
         factors = splu(matrix, permc_spec=order)
     except RuntimeError as error:
         raise SingularError(f"{name} has no inverse here: {error}") from error
-    if matrix.shape[0] == 0:
+    if outputs == 0:
         return factors
-    pivots = np.abs(factors.U.diagonal())
-    largest = np.abs(matrix).max(axis=0).toarray().ravel()[np.argsort(factors.perm_c)]
-    if np.any(pivots <= SINGULAR * largest):
-        raise SingularError(f"{name} has no inverse here: a pivot is {np.min(pivots / largest):.1e} of its column")
+    kept, rng, given = slice(outputs), np.random.default_rng(0), np.zeros((size, PROBES))
+    given[-len(columns[kept]) :] = rng.choice([-1.0, 1.0], (len(columns[kept]), PROBES))
+    solution = factors.solve(given * rows[:, None])
+    signs = rng.choice([-1.0, 1.0], given.shape)
+    touched = np.empty_like(solution)
+    touched[factors.perm_c] = np.abs(solution)
+    touched = (abs(factors.L) @ (abs(factors.U) @ touched))[factors.perm_r]
+    change = factors.solve(np.finfo(float).eps * signs * touched)
+    off, whole = (np.linalg.norm((columns[:, None] * x)[kept], axis=0) for x in (change, solution))
+    if np.any(off > UNSURE * whole):
+        share = float(np.max(off / whole))
+        raise SingularError(f"{name} has no inverse here: rounding alone changes what it gives by {share:.0e}")
     return factors

@@ -13,13 +13,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 import numpy as np
 import numpy.typing as npt
 
+from catena.algorithms.closure_tolerances import DEPENDENT_ROWS
 from catena.arguments.arrays import as_samples
 from catena.errors import UnsupportedError
 from catena.functions.closures import Closures, finite
 from catena.functions.derived import jvp
 from catena.functions.function import Function
 from catena.functions.recipes import times
-from catena.questions.closing import RANK, Closing
+from catena.questions.closing import Closing
 
 if TYPE_CHECKING:
     from catena.system import System
@@ -99,7 +100,7 @@ class ClosedDerivatives(Closing):
             return np.asarray(system.forest.forward_dynamics_jvp(q, v, tau, dq, dv, dtau))
         a = np.asarray(system.forward_dynamics(q, v, tau).a)
         needed, J = np.asarray(system.forest.inverse_dynamics(q, v, a)), np.asarray(system.constraint_jacobian(q))
-        lam = times(np.swapaxes(np.linalg.pinv(finite(J), rcond=RANK), -1, -2), needed - tau)
+        lam = times(np.swapaxes(np.linalg.pinv(finite(J), rcond=DEPENDENT_ROWS), -1, -2), needed - tau)
         slopes, kernel = (
             system.tree.once(("slopes", system.closures), lambda: Slopes(system.closures)),
             system._compiled.kernel,

@@ -14,9 +14,10 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 import numpy.typing as npt
 
+from catena.algorithms.closure_tolerances import DEPENDENT_ROWS
 from catena.arguments.arrays import as_samples
 from catena.errors import SingularError, SingularWarning, warn
-from catena.questions.closing import RANK, Closing
+from catena.questions.closing import Closing
 from catena.questions.jacobians import Links
 from catena.questions.operational import OperationalDynamics, OperationalInertia
 
@@ -121,7 +122,7 @@ def _inverse(question: str, Omega: Array) -> Array:
     size = np.sqrt(np.where(good[..., None], square, 1.0))
     both = size[..., :, None] * size[..., None, :]  # moments and forces are of different sizes
     scaled = np.where(good[..., None, None], Omega / both, np.eye(Omega.shape[-1]))
-    good &= np.linalg.eigvalsh(scaled)[..., 0] > RANK
+    good &= np.linalg.eigvalsh(scaled)[..., 0] > DEPENDENT_ROWS
     if not good.all():
         missing = "cannot move in all directions with the constraints held, so that it has no operational inertia"
         if good.ndim == 0:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 import numpy as np
 import numpy.typing as npt
 
+from catena.algorithms.closure_tolerances import DEPENDENT_ROWS
 from catena.arguments.arrays import as_floats, as_samples
 from catena.arguments.links import JointLike
 from catena.arguments.scalars import real
@@ -16,7 +17,7 @@ from catena.errors import CatenaError, ModelError
 from catena.functions.closures import finite, starts_of
 from catena.functions.recipes import times
 from catena.model.joints import JOINT_TYPES
-from catena.questions.closing import RANK, Closing
+from catena.questions.closing import Closing
 
 if TYPE_CHECKING:
     from catena.system import System
@@ -174,6 +175,6 @@ def _pinv(A: Array, beside: Array | None = None) -> Array:
     """
     U, s, Vt = np.linalg.svd(finite(A), full_matrices=False)
     size = s.max(axis=-1, initial=0.0) if beside is None else np.linalg.norm(finite(beside), axis=(-1, -2))
-    counts = s > RANK * size[..., None]
+    counts = s > DEPENDENT_ROWS * size[..., None]
     inverse = np.where(counts, 1.0 / np.where(counts, s, 1.0), 0.0)
     return np.asarray((np.swapaxes(Vt, -1, -2) * inverse[..., None, :]) @ np.swapaxes(U, -1, -2))

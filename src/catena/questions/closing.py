@@ -9,20 +9,19 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 import numpy as np
 import numpy.typing as npt
 
+from catena.algorithms.closure_tolerances import DEPENDENT_ROWS, NEGLIGIBLE
 from catena.arguments.arrays import Port, as_array
 from catena.arguments.links import JointLike
 from catena.arguments.scalars import generator, real, whole
 from catena.errors import ClosureError, ShapeError
 from catena.functions.closures import starts_of
+from catena.model.constraints import Coupling
 from catena.questions.closed_chains import ClosedChains, Impact
 
 if TYPE_CHECKING:
     from catena.system import System
 
 Array = npt.NDArray[Any]
-
-RANK = 1e-9
-"""Singular values of the constraints' Jacobian below this, relative to the largest, count as zero."""
 
 MOST_ROWS = 300
 """With more directions than this, singular values take too long to be looked at on the way."""
@@ -220,7 +219,9 @@ class Closing(ClosedChains):
             q: one configuration, (nq,).
 
         Returns:
-            `rank`, `rows`, `freedom` and `groups`: see Redundancy. Cost: O(k² nv).
+            `rank`, `rows`, `freedom` and `groups`: see Redundancy. A direction that nothing moves along counts as
+            redundant; how small a row is, is measured in rad, and in the mechanism's size where it is in m. Cost:
+            O(k² nv).
         """
         system = cast("System", self)
         J = np.asarray(system.constraint_jacobian(q), dtype=float)
@@ -229,9 +230,10 @@ class Closing(ClosedChains):
                 f"redundancy: q must be one configuration of {system.nq} finite numbers, got shape {np.shape(q)}"
             )
         size = np.linalg.norm(J, axis=1, keepdims=True)
-        U, s, _ = np.linalg.svd(J / np.where(size > 0, size, 1.0))
-        rank = int((s > RANK * max(s.max(initial=0.0), 1e-300)).sum())
-        null = U[:, rank:] / np.where(size > 0, size, 1.0)
+        counts = size > NEGLIGIBLE * _natural_sizes(system, np.asarray(q, dtype=float))[:, None]
+        U, s, _ = np.linalg.svd(np.where(counts, J / np.where(counts, size, 1.0), 0.0))
+        rank = int((s > DEPENDENT_ROWS * max(s.max(initial=0.0), 1e-300)).sum())
+        null = U[:, rank:] / np.where(counts, size, 1.0)
         starts = starts_of(system.constraints)
         shared = [null[start : start + c.holds] for start, c in zip(starts, system.constraints, strict=True)]
         groups = [tuple(system.constraints[i].name for i in group) for group in _connected(shared)]
@@ -275,6 +277,21 @@ def _advice(size: float) -> str:
             "or give a nearer guess, or more steps"
         )
     return f"of {1 + len(_AWAY)} starts none leads there: give a nearer guess, or check whether it can be met at all"
+
+
+def _natural_sizes(system: System, q: Array) -> Array:
+    """What rows of J have in which something moves, (k,): 1 (rad), the mechanism's size (m), slopes of couplings."""
+    offsets = [float(np.linalg.norm(system.tree.placement_position, axis=1).max(initial=0.0))]
+    offsets += [float(np.linalg.norm(side.position)) for c in system.constraints for side in getattr(c, "sides", ())]
+    length, sizes = max(offsets) or 1.0, []
+    for c in system.constraints:
+        if isinstance(c, Coupling):
+            at = {name: abs(float(q[system.joint(name).q_slice.start])) for name in c.terms}
+            slopes = [i * abs(x) * at[name] ** (i - 1) for name, each in c.terms.items() for i, x in enumerate(each, 1)]
+            sizes.append(max(slopes))
+        else:
+            sizes += [1.0] * c.moments + [length] * (c.holds - c.moments)
+    return np.array(sizes)
 
 
 def _connected(shared: Sequence[Array]) -> list[list[int]]:
