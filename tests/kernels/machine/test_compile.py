@@ -6,6 +6,7 @@ import ctypes
 import dataclasses
 import gc
 import math
+import mmap
 import os
 import platform
 import shutil
@@ -107,6 +108,34 @@ def test_unknown_symbols():
     assert not module.has("g")
     with pytest.raises(CatenaError, match="'g'"):
         module.address("g")
+
+
+def test_code_is_loaded_without_mcjit(monkeypatch):
+    """LLVM is about to drop MCJIT."""
+    monkeypatch.delattr(_llvm(), "create_mcjit_compiler", raising=False)
+    module = load(object_code(IDENTITY))
+    assert ctypes.CFUNCTYPE(ctypes.c_double, ctypes.c_double)(module.address("f"))(2.5) == 2.5
+
+
+def test_symbols_are_those_of_the_object_only():
+    module = load(object_code(IDENTITY))
+    assert not module.has("printf")
+    assert not module.has("sin")
+
+
+@pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="reads Linux's /proc")
+def test_loading_and_freeing_leaves_nothing_behind():
+    def resident():
+        gc.collect()
+        return int(Path("/proc/self/statm").read_text().split()[1]) * mmap.PAGESIZE
+
+    code, grown = object_code(HELPED), []
+    for _ in range(3):  # an allocator may settle once more; what leaks grows every time
+        before = resident()
+        for _ in range(200):
+            assert load(code).has("f")
+        grown.append(resident() - before)
+    assert min(grown) < 2**20
 
 
 def test_make_ir_is_called_once_per_key(cache_directory):

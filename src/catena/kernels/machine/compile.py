@@ -1,9 +1,9 @@
 """LLVM IR to machine code, and machine code to addresses that can be called.
 
 Code is position-independent in LLVM's small code model, so that constants are one instruction away, and is loaded by
-llvmlite's own memory manager, which keeps the sections of an object together. That manager cannot reach symbols
-outside the object: IR given to this module may not declare any. What a kernel needs from the C library it calls
-through its table ``@helpers`` (:data:`HELPERS`), which is filled in after loading.
+LLVM's JITLink, which keeps the sections of an object together. Objects are loaded without the symbols of the process:
+IR given to this module may not declare any. What a kernel needs from the C library it calls through its table
+``@helpers`` (:data:`HELPERS`), which is filled in after loading.
 
 Everything here may be called from any thread. LLVM work is done under one lock, which a fork waits for, so that a
 child never inherits LLVM in the middle of something. Memory is freed when the last owner of the code is deallocated,
@@ -22,7 +22,7 @@ import threading
 import weakref
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NoReturn
 
 import numpy as np
@@ -38,8 +38,11 @@ HELPERS = ("sin", "cos", "log", "atan2")
 LIBRARY_INTRINSICS = ("mem", "sin", "cos", "tan", "exp", "exp2", "log", "log2", "log10", "pow")
 """Intrinsics ``llvm.NAME…`` that LLVM may turn into calls of the C library."""
 
+LIBRARY = "catena"
+"""What the one library of a JIT is called."""
+
 _lock = threading.RLock()
-_engines: dict[int, Any] = {}
+_engines: dict[int, _Engine] = {}
 """LLVM's owners of code in memory. They have finalizers, so nothing that the collector may finalize may own them."""
 
 _claims: dict[int, weakref.ref[Any]] = {}
@@ -88,21 +91,17 @@ class Module(Whole):
     knows every instance of a class: one goes when what holds it is taken apart, after all finalizers of a cycle.
     """
 
-    def __init__(self, engine: Any, size: int) -> None:
+    def __init__(self, engine: _Engine, size: int) -> None:
         self.size = size
         self._number = next(_numbers)
         _engines[self._number] = engine
         self._claim = np.empty(0)
         _claims[self._number] = weakref.ref(self._claim, functools.partial(_unclaimed, self._number))
 
-    @property
-    def _engine(self) -> Any:
-        return _engines[self._number]
-
     def address(self, symbol: str) -> int:
         """Where a function or a constant of the module is."""
         with _lock:
-            address = int(self._engine.get_global_value_address(symbol))
+            address = _engines[self._number].address(symbol)
         if not address:
             raise CatenaError(f"machine code without the symbol {symbol!r}")
         return address
@@ -110,7 +109,7 @@ class Module(Whole):
     def has(self, symbol: str) -> bool:
         """Whether the module exports the symbol."""
         with _lock:
-            return bool(self._engine.get_global_value_address(symbol))
+            return bool(_engines[self._number].address(symbol))
 
     def integers(self, symbol: str, count: int = 1) -> tuple[int, ...]:
         """The values of an exported ``[count x i64]``."""
@@ -155,10 +154,10 @@ def object_code(ir: str, codegen: Codegen | None = None, target: Target | None =
 
 
 def load(code: bytes) -> Module:
-    """Map an object file into memory. It must come from :func:`object_code`: LLVM aborts the process on a bad one."""
+    """Map an object file into memory. It must come from :func:`object_code`: of others LLVM may abort the process."""
     _close_unused()
     with _lock:
-        module = Module(_engine(code), len(code))
+        module = Module(_Engine(code), len(code))
         if module.has("helpers"):
             table = (ctypes.c_void_p * len(HELPERS)).from_address(module.address("helpers"))
             table[:] = list(_helper_addresses())
@@ -199,17 +198,44 @@ def _compile(ir: str, codegen: Codegen, target: Target) -> bytes:
     return bytes(machine.emit_object(module))
 
 
-def _engine(code: bytes) -> Any:
-    _require_executable_memory()
-    llvm = _llvm()
-    engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), _target_machine(host(), 0), use_lmm=True)
-    engine.add_object_file(llvm.ObjectFileRef.from_data(code))
-    engine.finalize_object()
-    return engine
+class _Engine:
+    """The owner of one object file in memory, used with the lock held.
+
+    Each has a JIT of its own: one for all would keep nine kilobytes of every object that it ever had (llvmlite 0.50).
+    All that LLVM gives is kept to the end, as the first tracker that is closed frees the code (the same).
+    """
+
+    def __init__(self, code: bytes) -> None:
+        _require_executable_memory()
+        llvm = _llvm()
+        self._jit = llvm.create_lljit_compiler(_loading_machine(), use_jit_link=True, suppress_errors=True)
+        self._trackers = {"": llvm.JITLibraryBuilder().add_object_img(code).link(self._jit, LIBRARY)}
+
+    def address(self, symbol: str) -> int:
+        """Where a symbol is, 0 if there is none of that name. The first that is there has the object linked."""
+        if symbol not in self._trackers:
+            try:
+                self._trackers[symbol] = self._jit.lookup(LIBRARY, symbol)
+            except RuntimeError as error:
+                if "Symbols not found" in str(error):
+                    return 0
+                raise CatenaError(f"machine code cannot be loaded: {error}") from None
+        return int(self._trackers[symbol][symbol])
+
+    def close(self) -> None:
+        """Free the code."""
+        for owned in (*self._trackers.values(), self._jit):
+            owned.close()
+
+
+@functools.cache
+def _loading_machine() -> Any:
+    """What JITs are made for: they compile nothing, and one that knows no features is made sooner."""
+    return _target_machine(replace(host(), cpu="", features=""), 0)
 
 
 def _require_executable_memory() -> None:
-    """Raise where the system lets nobody make memory executable: LLVM would not notice, and the first call crash."""
+    """Raise where the system lets nobody make memory executable: LLVM would abort the process."""
     if sys.platform != "linux":
         return
     system, size = ctypes.CDLL(None, use_errno=True), mmap.PAGESIZE
