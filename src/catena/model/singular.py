@@ -87,7 +87,7 @@ def check_invertible(tree: Tree) -> None:
 def check_leaves(tree: Tree, strict: bool = True) -> list[str]:
     """SingularError for the first unheld leaf; with `strict=False` a warning that names them instead."""
     tree = _judged(tree)
-    loose = unheld_leaves(tree)
+    loose = tree.once("unheld leaves", lambda: unheld_leaves(tree))
     if not loose:
         return []
     names = [tree.link_names[i] for i in loose]

@@ -10,6 +10,7 @@ import numpy.typing as npt
 from catena.algorithms.actuation import ACTUATORS
 from catena.algorithms.rollouts import NOTHING, RECALLED, torques, turn
 from catena.arguments.arrays import Port, Signature
+from catena.functions.function import Repeated
 from catena.simulation.asked import Asked, Options, Prepared
 from catena.simulation.checked import pair
 from catena.simulation.divergence import culprit, healthy, located, tell, unresisted_joints
@@ -83,12 +84,8 @@ class Rollout(Prepared):
 
     def _in_one_call(self, rows: int, between: int, out: Any = None, chosen: Array | None = None) -> Results:
         """The rollout, or that of some samples `chosen` by number."""
-        laws = self.control, self.cost, self.wrench
-        control, cost, wrench = (None if one is None else one.law for one in laws)
-        drive = None if self.actuators is None else ACTUATORS
-        repeated = turn(self.step, NOTHING if self.free else control, cost, self.bound is not None, drive, wrench)
         present = () if self.f_ext is None else ("f_ext",)
-        made = self.robot._compiled.repeated(repeated, present, self.options.dtype, self.shape)
+        made = self.robot._compiled.repeated(self._turn(), present, self.options.dtype, self.shape)
         kernel = made(rows, between)
         values = {
             "q": self.asked.q,
@@ -119,6 +116,18 @@ class Rollout(Prepared):
         q, v = (by_name["q"], by_name["v"]) if out is None else out
         memory = {name: by_name[name] for name in self.forces.memory}
         return Results(q, v, by_name.get("cost"), by_name.get("over"), memory)
+
+    def _turn(self) -> Repeated:
+        """What is repeated; without laws of a caller's it is the same every time, and made once."""
+        control, cost, wrench = (None if one is None else one.law for one in (self.control, self.cost, self.wrench))
+        drive, watched = None if self.actuators is None else ACTUATORS, self.bound is not None
+
+        def made() -> Repeated:
+            return turn(self.step, NOTHING if self.free else control, cost, watched, drive, wrench)
+
+        if self.laws:
+            return made()
+        return self.robot._compiled.once(("turn", self.step.name, self.free, watched, drive is None), made)
 
     def divergence(self, results: Results) -> tuple[Array, Array]:
         """Steps and joints at which samples diverged.
