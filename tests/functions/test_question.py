@@ -68,6 +68,33 @@ def test_python_alone_gives_the_same_bits() -> None:
     assert len(found[0].stdout.split()) > 100
 
 
+QUICKLY = """
+import warnings
+import numpy as np
+from catena.kernels.call import layout
+def unfamiliar():
+    raise layout.UnfamiliarError("this is a test")
+layout._require_familiar_interpreter = unfamiliar
+import catena
+from catena.functions import question
+asked, general = [], question.Declared.answer
+def counted(self, *args):
+    asked.append(self.name)
+    return general(self, *args)
+question.Declared.answer = counted
+warnings.simplefilter("ignore")
+robot, x = catena.load("two_link_arm"), np.ones(2)
+for _ in range(5):
+    robot.forward_dynamics(x, x, x), robot.bias(x, v=x), robot.step(x, x, x, 0.001)
+print(*asked)
+"""
+
+
+def test_calls_with_arrays_alone_go_the_general_way_once() -> None:
+    run = subprocess.run([sys.executable, "-c", QUICKLY], capture_output=True, text=True, timeout=300, check=True)
+    assert run.stdout.split() == ["forward_dynamics", "bias", "step"]
+
+
 def test_info_says_that_python_answers(monkeypatch: pytest.MonkeyPatch) -> None:
     robot = catena.load("two_link_arm")
     assert info.as_dictionary(robot)["answered_by_python"] is None
