@@ -17,7 +17,6 @@ from catena.functions.question import Declared, question_named
 from catena.questions.description import Description
 
 MODULES = ("controllers", "fixman", "identification", "operators", "plots", "polymers", "poses", "rotations")
-EXTRAS = ("jax", "torch", "casadi", "gym")
 
 
 @cache
@@ -85,6 +84,27 @@ def test_operational_space_of_a_closed_system() -> None:
     assert np.allclose(force, inverse.T @ tau, rtol=1e-9, atol=1e-8)
     batch = system.operational_dynamics(np.stack([q, q]), "arm/tool", np.stack([v, v]))
     assert np.allclose(batch.coriolis[1], found.coriolis)
+
+
+def test_operational_space_takes_the_options_of_robots() -> None:
+    system, q = carried()
+    v = system.project_velocity(q, np.ones(system.nv))
+    more = {"operational_dynamics": ("arm/tool", v), "inverse_mass_matrix": ()}
+    for name in (
+        "inverse_mass_matrix", "operational_mobility", "operational_inertia", "dynamically_consistent_inverse",
+        "operational_dynamics",
+    ):  # fmt: skip
+        ask, given = getattr(system, name), (q, *more.get(name, ("arm/tool",)))
+        found = ask(*given)
+        each = found if isinstance(found, tuple) else (found,)
+        out = tuple(np.empty(x.shape) for x in each)
+        kept = ask(*given, out=out if isinstance(found, tuple) else out[0], kernel="unrolled")
+        small = ask(*given, dtype=np.float32)
+        for x, y, z, o in zip(each, *[k if isinstance(k, tuple) else (k,) for k in (kept, small)], out, strict=True):
+            assert np.array_equal(x, o)
+            assert y is o
+            assert z.dtype == np.float32
+            assert np.allclose(x, z, rtol=1e-4, atol=1e-4 * np.abs(x).max())  # of states as float32 has them
 
 
 def test_a_link_that_the_loop_holds_has_no_inertia() -> None:
