@@ -20,5 +20,5 @@ def test_named_tests_exist(file: str, function: str) -> None:
 
 def test_named_commands_exist() -> None:
     modules = re.findall(r"python -m (tests[\w.]+)", PAGE.read_text(encoding="utf-8"))
-    assert len(modules) == 9
+    assert len(modules) == 10
     assert all((TESTS.parent / (module.replace(".", "/") + ".py")).exists() for module in modules)
