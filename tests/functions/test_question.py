@@ -90,6 +90,12 @@ print(*asked)
 """
 
 
+@pytest.mark.skipif(hasattr(sys, "_is_gil_enabled") and not sys._is_gil_enabled(), reason="no GIL")
+def test_every_supported_python_is_answered_by_machine_code() -> None:
+    """Tests of the emitted call are skipped where it is off: this one is not."""
+    assert layout.why_python_answers() is None
+
+
 def test_calls_with_arrays_alone_go_the_general_way_once() -> None:
     run = subprocess.run([sys.executable, "-c", QUICKLY], capture_output=True, text=True, timeout=300, check=True)
     assert run.stdout.split() == ["forward_dynamics", "bias", "step"]

@@ -156,13 +156,6 @@ def _unfamiliar() -> None:
     raise layout.UnfamiliarError("a test")
 
 
-@pytest.mark.skipif(hasattr(sys, "_is_gil_enabled") and not sys._is_gil_enabled(), reason="no GIL")
-def test_every_supported_python_is_answered_by_machine_code():
-    """In a process of its own, so that no skip of this file hides it."""
-    code = "from catena.kernels.call.layout import why_python_answers as why; print(why())"
-    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout.strip() == "None"
-
-
 def test_results_are_tuples_in_all_that_python_does_with_them(machine, kernel):
     """From Python 3.14 on tuples keep their hash, which is not that of nothing."""
     results = machine.multiply_add(*arguments(kernel.dtype, (), (), ()))
