@@ -143,7 +143,9 @@ class TestLoops:
         moved = catena.load_run("run.npz")
         assert moved.constraint_drift().max() < 1e-9
         assert np.abs(moved.v[0]).max() > 1e-3
-        assert "'pin' is off" in refused(run("simulate", "four_bar", "--q", "0"))
+        shown = run("simulate", "four_bar", "--duration", "0.1", "--q", "0", "--out", "run.npz")  # is closed first
+        assert shown.exit_code == 0, shown.output
+        assert catena.load_run("run.npz").constraint_drift().max() < 1e-9
 
 
 def test_mimic_joints_are_said_once() -> None:

@@ -91,14 +91,13 @@ class TestView:
         assert run("view", "two_link_arm", "--html", html).exit_code == 0
         assert b"<html" in html.read_bytes()
 
-    @pytest.mark.parametrize(("words", "told"), [((), ""), (("--q", "0"), "open loops")])
-    def test_closed_mechanisms(self, words: tuple[str, ...], told: str, tmp_path: Path) -> None:
+    @pytest.mark.parametrize("words", [(), ("--q", "0")])
+    def test_closed_mechanisms(self, words: tuple[str, ...], tmp_path: Path) -> None:
         pytest.importorskip("PIL.Image")
         pytest.importorskip("mujoco")
         shown = run("view", "four_bar", "--png", tmp_path / "a.png", "--size", 64, 48, *words)
         assert shown.exit_code == 0, shown.output
-        assert told in shown.stderr
-        assert bool(shown.stderr) == bool(told)
+        assert not shown.stderr
         assert (tmp_path / "a.png").is_file()
 
     def test_a_damaged_run(self, tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy.spatial.transform import Rotation
 
 import catena
 
@@ -27,9 +28,21 @@ def falling(dog: catena.Robot, **more: Any) -> catena.Run:
     return dog.rollout(q, v, tau, DT, ground=catena.Ground(FEET, radius=0.02), **more)
 
 
+def accelerations(run: catena.Run) -> np.ndarray:
+    """Of joints, and of the base from its velocity in axes that stand still, less what turning axes make of it."""
+    a = np.diff(run.v, axis=-2) / run.dt
+    if run.robot.joints[0].type == "free":
+        v, turn = run.v[..., :6], Rotation.from_quat(run.q[..., 3:7].reshape(-1, 4)).as_matrix()
+        world = np.einsum("...ij,...j->...i", turn.reshape(*v.shape[:-1], 3, 3), v[..., 3:])
+        change = np.diff(world, axis=-2) / run.dt
+        back = np.einsum("...ji,...j->...i", turn.reshape(*v.shape[:-1], 3, 3)[..., :-1, :, :], change)
+        a[..., 3:6] = back - np.cross(v[..., :-1, :3], v[..., :-1, 3:])
+    return a
+
+
 def missing(run: catena.Run) -> float:
     """By how much the torques of inverse dynamics differ from those that acted, beside the largest wrench."""
-    a = np.diff(run.v, axis=-2) / run.dt
+    a = accelerations(run)
     tau = run.robot.inverse_dynamics(run.q[..., :-1, :], run.v[..., :-1, :], a, run.wrenches)
     acted = 0.0 if run.tau is None else run.tau
     assert run.wrenches is not None

@@ -119,6 +119,14 @@ def normalize(links: Links, q: Field) -> Field:
     return unit
 
 
+def advanced_by(links: Links, v: Field, v1: Field, dt: Scalar) -> Field:
+    """The rates of v with which a step of one stage led to v1."""
+    (a,) = links.fields("a")
+    for k in links.base_to_tip():
+        a[k] = k.joint_type.advanced_by(v[k], v1[k], dt)
+    return a
+
+
 INTEGRATE = Function("integrate", integrate, inputs={"q": "q", "dv": "v"}, outputs={"q": "q"})
 INTEGRATE_SLOPES = Function(
     "integrate_slopes", integrate_slopes, inputs={"dv": "v", "q_rate": "v", "dv_rate": "v"}, outputs={"rate": "v"}
@@ -132,3 +140,4 @@ ADVANCE_SLOPES = Function(
 DRIFTS = Function("drifts", drifts, inputs={"v": "v", "q_rate": "v"}, outputs={"rate": "v"})
 DIFFERENCE = Function("difference", difference, inputs={"q0": "q", "q1": "q"}, outputs={"v": "v"})
 NORMALIZE = Function("normalize", normalize, inputs={"q": "q"}, outputs={"q": "q"})
+ADVANCED_BY = Function("advanced_by", advanced_by, inputs={"v": "v", "v1": "v", "dt": "robot"}, outputs={"a": "v"})

@@ -53,6 +53,11 @@ class Space:
         return cls.integrate(q, v1.scaled(dt)), v1
 
     @classmethod
+    def advanced_by(cls, v: Dofs, v1: Dofs, dt: Scalar) -> Dofs:
+        """The rate of v with which `advance` led to v1."""
+        return (v1 - v).scaled(1 / dt)
+
+    @classmethod
     def difference(cls, q0: Dofs, q1: Dofs) -> Dofs:
         """The constant speed that leads from q0 to q1 in unit time."""
         return q1 - q0
@@ -99,6 +104,13 @@ class Plane(Space):
         ux, uy = vx + dt * (ax - omega * vy), vy + dt * (ay + omega * vx)
         shift, turn = _turned(angle, ux, uy), dt * omega1
         return Dofs([x + dt * shift[0], y + dt * shift[1], angle + turn]), Dofs([*_turned(-turn, ux, uy), omega1])
+
+    @classmethod
+    def advanced_by(cls, v: Dofs, v1: Dofs, dt: Scalar) -> Dofs:
+        """The rate of v with which `advance` led to v1."""
+        (vx, vy, omega), (vx1, vy1, omega1) = v, v1
+        ux, uy = _turned(dt * omega1, vx1, vy1)
+        return Dofs([(ux - vx) / dt + omega * vy, (uy - vy) / dt - omega * vx, (omega1 - omega) / dt])
 
     @classmethod
     def difference(cls, q0: Dofs, q1: Dofs) -> Dofs:
@@ -204,6 +216,13 @@ class Pose(Space):
         step = quaternion_exp(angular1 * dt)
         q1 = Dofs([*(position + turn.rotate(moving * dt)), *(turn @ step).straightened])
         return q1, Dofs([*angular1, *step.inverse.rotate(moving)])
+
+    @classmethod
+    def advanced_by(cls, v: Dofs, v1: Dofs, dt: Scalar) -> Dofs:
+        """The rate of v with which `advance` led to v1."""
+        angular, linear, angular1 = Vec3(*v.values[:3]), Vec3(*v.values[3:]), Vec3(*v1.values[:3])
+        moving = quaternion_exp(angular1 * dt).rotate(Vec3(*v1.values[3:]))
+        return Dofs([*((angular1 - angular) * (1 / dt)), *((moving - linear) * (1 / dt) - angular.cross(linear))])
 
     @classmethod
     def difference(cls, q0: Dofs, q1: Dofs) -> Dofs:

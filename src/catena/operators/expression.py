@@ -90,7 +90,7 @@ class Operator(ABC):
     def __matmul__(self, other: Operator | npt.ArrayLike) -> Operator | Array:
         if isinstance(other, Operator):
             return Product.of(self, other)
-        if np.iscomplexobj(other):
+        if isinstance(other, np.ndarray | np.complexfloating | list | tuple) and _is_complex(other):
             whole = np.asarray(other)
             return np.asarray((self @ whole.real) + 1j * (self @ whole.imag))
         x = as_floats(other, f"what {self} is applied to")
@@ -370,3 +370,11 @@ def _is_zero(value: Any) -> bool:
 
 def _spaces(operator: Operator) -> str:
     return f"{operator.domain.name} -> {operator.range.name}"
+
+
+def _is_complex(x: Any) -> bool:
+    """Whether these are complex numbers; what are no numbers at all is refused elsewhere, by name."""
+    try:
+        return bool(np.iscomplexobj(x))
+    except ValueError:
+        return False

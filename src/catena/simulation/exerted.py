@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from catena.algorithms.configurations import ADVANCED_BY
 from catena.algorithms.contact import GroundContact
 from catena.algorithms.drag import MediumDrag
 from catena.algorithms.exerted import exerted_by
@@ -49,9 +50,10 @@ def exerted(rollout: Rollout, t: Array, q: Array, v: Array) -> Callable[[], Arra
 def _follow(rollout: Rollout, laws: list[Any], q: Array, v: Array, total: Array) -> None:
     """Add what laws exert after each state that was kept."""
     kernel = rollout.robot._compiled.kernel(exerted_by(laws), (), rollout.options.dtype, rollout.shape)
+    moved = rollout.robot._compiled.kernel(ADVANCED_BY, (), rollout.options.dtype, rollout.shape)
     values, every = {"dt": rollout.dt, **rollout.forces.values}, rollout.asked.every
     for step, (before, after) in enumerate(_steps(rollout, q, v)):
-        a = (after[1] - before[1]) / rollout.dt
+        a = moved(before[1], after[1], rollout.dt)
         state = {**values, "q": before[0], "v": before[1], "a": a}
         wrench, point, *left = kernel(*[state[port.name] for port in kernel.inputs])
         values.update(zip([port.name for port in kernel.outputs][2:], left, strict=True))

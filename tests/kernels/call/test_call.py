@@ -11,6 +11,7 @@ from catena.kernels.call import batch as batches
 from catena.kernels.call import job, scratch, share_ir
 from catena.kernels.call.kernel import Kernel
 from catena.kernels.call.rows import tiles
+from catena.kernels.call.share_ir import MAX_ARRAYS
 from catena.kernels.call.threads import set_threads
 
 RNG = np.random.default_rng(20240501)
@@ -243,8 +244,8 @@ def test_large_scratch_is_released(multiply_add, monkeypatch):
 
 
 def test_too_many_arrays(multiply_add):
-    ports = [Port(str(i), ()) for i in range(17)]
-    with pytest.raises(UnsupportedError, match="at most 16"):
+    ports = [Port(str(i), ()) for i in range(MAX_ARRAYS + 1)]
+    with pytest.raises(UnsupportedError, match=f"at most {MAX_ARRAYS}"):
         Kernel("wide", multiply_add().module, ports, ports[:1])
 
 
