@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from catena.arguments.scalars import of_systems
 from catena.bridges.asked import Asked, needed
 
 if TYPE_CHECKING:
@@ -13,6 +14,7 @@ if TYPE_CHECKING:
 __all__ = ["function"]
 
 
+@of_systems("held")
 def function(robot: Robot, question: str, **options: Any) -> Callable[..., Any]:
     """A question of a robot as a function of Torch's tensors, for autograd, `torch.func` and `torch.compile`.
 

@@ -92,8 +92,8 @@ class Callback(_Named):
         return [_to_casadi(x) for x in self._of(*_arrays(self._of, arguments))]
 
     def has_forward(self, count: int) -> bool:
-        """Whether there are derivatives along directions."""
-        return self._of.has_jvp
+        """Whether to ask for derivatives along directions: where there are none, the answer says why."""
+        return True
 
     def get_forward(self, count: int, name: str, inputs: list[str], outputs: list[str], options: dict[str, Any]) -> Any:
         """How the results change along `count` directions, which stand side by side."""
@@ -113,8 +113,8 @@ class Callback(_Named):
         return self._function(name, arguments, results, inputs, outputs, options)
 
     def has_reverse(self, count: int) -> bool:
-        """Whether there are gradients of weighted sums."""
-        return self._of.has_vjp
+        """Whether to ask for gradients of weighted sums; where there are no derivatives at all, the answer says why."""
+        return self._of.has_vjp or not self._of.has_jvp
 
     def get_reverse(self, count: int, name: str, inputs: list[str], outputs: list[str], options: dict[str, Any]) -> Any:
         """The gradients of `count` weighted sums of the results; weights and gradients stand side by side."""

@@ -28,8 +28,9 @@ from catena.algorithms.parameters import with_parameters
 from catena.arguments.arrays import Port, Shape, Signature
 from catena.errors import UnsupportedError
 from catena.functions.derived import in_coordinates, jvp, vjp
-from catena.functions.function import Function
-from catena.functions.store import Compiled, chosen_shape
+from catena.functions.function import Function, by_recipe
+from catena.functions.recipes import Ask
+from catena.functions.store import Compiled, chosen_shape, is_unrolled
 from catena.functions.watch import Watch
 from catena.questions.derivative_products import SHORT
 
@@ -101,13 +102,20 @@ class Map:
 
     @property
     def has_jvp(self) -> bool:
-        """Whether it has derivatives: not if it is composed with NumPy."""
-        return self.function.sweeps
+        """Whether it has derivatives: not if it is composed with NumPy alone."""
+        return self._smooth.sweeps
 
     @property
     def has_vjp(self) -> bool:
         """Whether it has gradients of weighted sums: not of a whole matrix either."""
-        return self.has_jvp and not self.function.dense
+        return self.has_jvp and not self._smooth.dense
+
+    @property
+    def _smooth(self) -> Function:
+        """What is differentiated: of a function with a recipe the one kernel that gives the same, if there is one."""
+        fast = self.function.fast
+        served = fast is not None and is_unrolled(self._store.tree, fast, self.shape, np.dtype(np.float64))
+        return fast if fast is not None and served else self.function
 
     def kernel(self, dtype: Any) -> Any:
         """The machine code for a dtype, made when first asked for."""
@@ -174,6 +182,8 @@ class Map:
 
     def _linear(self, function: Function, more: Sequence[str]) -> Map:
         arranged = _arranged(function, [*self.names, *more])
+        if self.function.fast is not None:
+            arranged = _watched(arranged)
         made = Map(self._store, arranged, list(arranged.inputs), self.shape)
         made.point = len(self.names)
         return made
@@ -187,13 +197,32 @@ class Map:
             if self.function.name in known and self._store.tree.n <= SHORT:
                 products = forward_dynamics_jvp, forward_dynamics_vjp
                 return partial(self._of_dynamics, products[0], acting), partial(self._of_dynamics, products[1], acting)
-        plain = in_coordinates(self.function)
+        plain = in_coordinates(self._smooth)
         return partial(jvp, plain), partial(vjp, plain)
 
     def _of_dynamics(self, product: Callable[..., Function], acting: Acting, by: Sequence[str]) -> Function:
         """A product of forward dynamics, with the robot's parameters as an input where it has them."""
         made = product(by, acting, coordinates=True)
         return made if "parameters" not in self.names or "parameters" in by else with_parameters(made)
+
+
+def _watched(function: Function) -> Function:
+    """The same function, refused for samples that only a recipe without derivatives can answer."""
+
+    def recipe(ask: Ask, *arrays: Any) -> Any:
+        found = ask(function, *arrays)
+        results = found if isinstance(found, tuple) else (found,)
+        known = all(np.isfinite(x).all() for x in arrays)
+        if known and not all(np.isfinite(x).all() for x in results):
+            raise UnsupportedError(
+                f"{function.question}: there are samples without derivatives here, at which constraints depend on each "
+                "other and forces are not unique, or M has no inverse; leave out redundant constraints, or ask the "
+                "system's own forward_dynamics_jvp for the derivatives of accelerations"
+            )
+        return found
+
+    name = f"{function.name}/watched"
+    return replace(function, name=name, algorithm=by_recipe, recipe=recipe, double=True, fast=function)
 
 
 def _arranged(function: Function, order: Sequence[str]) -> Function:

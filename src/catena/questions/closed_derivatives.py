@@ -15,6 +15,7 @@ import numpy.typing as npt
 
 from catena.algorithms.closure_tolerances import DEPENDENT_ROWS
 from catena.arguments.arrays import as_samples
+from catena.arguments.scalars import of_systems
 from catena.errors import UnsupportedError
 from catena.functions.closures import Closures, finite
 from catena.functions.derived import jvp
@@ -66,6 +67,7 @@ class ClosedDerivatives(Closing):
 
     __slots__ = ()
 
+    @of_systems("held")
     def forward_dynamics_jvp(
         self,
         q: npt.ArrayLike,
@@ -110,6 +112,7 @@ class ClosedDerivatives(Closing):
         drift = np.asarray(kernel(slopes.rates)(q, a, dq)) + np.asarray(kernel(slopes.bias)(q, v, dq, dv))
         return np.asarray(system.constrained_response(q, push, -drift).change)
 
+    @of_systems("held")
     def forward_dynamics_derivatives(self, q: npt.ArrayLike, v: npt.ArrayLike, tau: npt.ArrayLike) -> ClosedSlopes:
         """The derivatives of the accelerations of `forward_dynamics` by q, v and tau, as matrices.
 
