@@ -2,17 +2,19 @@
 
     python -m tests.closed_soak --count 500 --seed 1
 
-Ranks, accelerations, constraint forces and operators are compared: right to 1e-6, or refused where constraints are
-redundant and an inverse was asked for; systems whose contact systems have a condition above 1e10 are left out. A case
-is made up from the seed and its number; `--first` goes on where an earlier run stopped. What is wrong is printed, and
-makes the status other than zero. Most of the time goes into compiling: `--loops` asks for machine code with loops over
-the links, which many systems share.
+Ranks, accelerations, constraint forces (also that they have the least norm), by machine code of both shapes, and the
+operators J, Ω, its inverse and the contact system are compared: right to 1e-6, or refused where constraints are
+redundant and an inverse was asked for, and only there. Systems whose contact systems have a condition above 1e10 are
+counted and left out. A case is made up from the seed and its number; `--first` goes on where an earlier run stopped.
+What is wrong is printed, and makes the status other than zero. Most of the time goes into compiling: `--loops` asks for
+machine code with loops over the links only, which many systems share.
 """
 
 from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -26,6 +28,7 @@ import catena
 from catena.functions import store
 
 RIGHT, CONDITION = 1e-6, 1e10
+SHAPES = ("unrolled", "rolled")
 ZERO = 1e-11
 """Configurations have 16 digits: what is redundant where loops close exactly has singular values up to this."""
 
@@ -201,50 +204,106 @@ def _twist(side: Any, now: Any, after: Any, before: Any, h: Any) -> list[Any]:
     return [*axes.T.dot(spin_of), *axes.T.dot(move_of - np.cross(spin_of, shift))]
 
 
-def faults(case: Case, rng: np.random.Generator) -> list[str]:
-    """What is wrong with a case's answers."""
-    system, q = case.system, case.q
-    v, tau = system.project_velocity(q, rng.standard_normal(system.nv)), rng.standard_normal(system.nv)
-    right, found = exact(case, v, tau), system.forward_dynamics(q, v, tau)
-    if right.doubtful or right.condition > CONDITION:
-        return []
-    wrong = []
+@dataclass
+class Findings:
+    """What is wrong, and how many cases were compared, refused (an inverse of Ω), or too badly conditioned for both."""
 
-    def compare(what: str, x: np.ndarray, y: np.ndarray, size: float) -> None:
+    wrong: list[str]
+    compared: int = 0
+    refused: int = 0
+    left_out: int = 0
+
+    def compare(self, what: str, x: np.ndarray, y: np.ndarray, size: float) -> None:
+        """Note what differs by more than RIGHT, relative to a size."""
         off = float(np.abs(x - y).max(initial=0.0)) / max(size, 1e-300)
         if not off < RIGHT:
-            wrong.append(f"{what} off by {off:.1e}")
+            self.wrong.append(f"{what} off by {off:.1e}")
 
-    rank = system.redundancy(q).rank
-    if rank != right.rank:
-        wrong.append(f"rank {rank}, right is {right.rank}")
-    compare("a", found.a, right.a, right.size)
-    torques = np.einsum("cij,ci->j", right.twists, found.forces)
-    compare("forces", torques, right.pushed, max(np.abs(right.pushed).max(initial=0.0), 1.0))
+
+def faults(case: Case, rng: np.random.Generator, shapes: Sequence[str] = SHAPES) -> Findings:
+    """What is wrong with a case's answers, by machine code of these shapes."""
+    system, q = case.system, case.q
+    v, tau = system.project_velocity(q, rng.standard_normal(system.nv)), rng.standard_normal(system.nv)
+    right, found = exact(case, v, tau), Findings([])
+    if right.doubtful or right.condition > CONDITION:
+        return Findings([], left_out=1)
+    redundancy = system.redundancy(q)
+    if (redundancy.rank, redundancy.freedom) != (right.rank, system.nv - right.rank):
+        found.wrong.append(f"rank {redundancy.rank}, right is {right.rank}")
     o, J = system.operators(q, v=v), np.asarray(system.constraint_jacobian(q))
     span = np.linalg.svd(right.J, full_matrices=False)[2][: right.rank]  # rows may be other combinations
-    compare("J", J, J @ span.T @ span, np.abs(J).max(initial=0.0))
-    compare("o.J", o.J.dense(), J, np.abs(J).max(initial=0.0))
-    omega = J @ np.linalg.solve(right.M, J.T)
-    compare("Omega", o.Omega.dense(), omega, np.abs(omega).max(initial=0.0))
+    found.compare("J", J, J @ span.T @ span, np.abs(J).max(initial=0.0))
+    wrenches = o.Q.dense()
+    for shape in shapes:
+        answer = system.forward_dynamics(q, v, tau, kernel=shape)
+        found.compare(f"a, {shape}", answer.a, right.a, right.size)
+        _compare_forces(found, shape, case, right, answer.forces, J, wrenches)
+    _compare_operators(found, right, o, J, tau)
+    text = f"(condition {right.condition:.0e}, rank {right.rank} of {len(right.J)})"
+    found.wrong, found.compared = [f"{each} {text}" for each in found.wrong], 1
+    return found
+
+
+def _compare_forces(
+    found: Findings, shape: str, case: Case, right: Exact, forces: np.ndarray, J: np.ndarray, wrenches: np.ndarray
+) -> None:
+    """What forces do to the joints; and that no others of smaller norm, in J's own rows, do the same."""
+    size = max(float(np.abs(right.pushed).max(initial=0.0)), 1.0)
+    found.compare(f"forces, {shape}", np.einsum("cij,ci->j", right.twists, forces), right.pushed, size)
+    lam, row, pair = np.zeros(len(J)), 0, 0
+    for constraint, force in zip(case.system.constraints, forces, strict=True):
+        rows = slice(row, row + constraint.holds)
+        if isinstance(constraint, catena.Coupling):
+            lam[rows] = force[0]
+        else:
+            held = _carried(constraint.sides[1], wrenches[12 * pair + 6 : 12 * pair + 12, rows])
+            lam[rows], pair = np.linalg.lstsq(held, force, rcond=None)[0], pair + 1
+            found.compare(f"direction of forces, {shape}", held @ lam[rows], force, max(np.abs(force).max(), 1.0))
+        row = rows.stop
+    U = np.linalg.svd(J)[0][:, : right.rank] if right.redundant else np.eye(len(J))
+    found.compare(f"least norm of forces, {shape}", lam, U @ (U.T @ lam), max(float(np.abs(lam).max(initial=0.0)), 1.0))
+
+
+def _carried(side: Any, wrenches: np.ndarray) -> np.ndarray:
+    """Wrenches (6, k) at the place of a constraint, seen from the frame that has a name."""
+    moment, force = side.rotation @ wrenches[:3], side.rotation @ wrenches[3:]
+    return np.concatenate([moment + np.cross(side.position, force, axisb=0, axisc=0), force])
+
+
+def _compare_operators(found: Findings, right: Exact, o: Any, J: np.ndarray, tau: np.ndarray) -> None:
+    """J, Ω, its inverse and the contact system; the last two are refused where Ω is singular, and only there."""
+    found.compare("o.J", o.J.dense(), J, np.abs(J).max(initial=0.0))
+    with mpmath.workdps(DIGITS):
+        exactly = [np.array([[mpmath.mpf(x) for x in row] for row in A]).reshape(A.shape) for A in (right.M, J)]
+        Y = np.array([_solution(exactly[0], list(row)) for row in exactly[1]])
+        omega = exactly[1].dot(Y.T)
+        given = np.array([mpmath.mpf(x) for x in (-1.0) ** np.arange(len(J))])
+        solved = None if right.redundant else np.array(_solution(omega, list(given)), dtype=float)
+    found.compare("Omega", o.Omega.dense(), omega.astype(float), float(np.abs(omega).max(initial=0.0)))
     try:
-        contact = o.contact(tau)
+        found_inverse, contact = o.Omega.inv @ given.astype(float), o.contact(tau)
     except catena.SingularError:
+        found.refused += 1
         if not right.redundant:
-            wrong.append(f"contact refused at condition {right.condition:.0e}")
-    else:
-        if right.redundant:
-            wrong.append("contact: no error")
-        compare("contact", contact.acceleration, right.a, right.size)
-    return [f"{text} (condition {right.condition:.0e}, rank {right.rank} of {len(right.J)})" for text in wrong]
+            found.wrong.append("contact refused")
+        return
+    if right.redundant:
+        found.wrong.append("contact: no error")
+        return
+    found.compare("Omega.inv", found_inverse, np.asarray(solved), float(np.abs(solved).max()))
+    found.compare("contact", contact.acceleration, right.a, right.size)
+    found.compare("multipliers", J.T @ contact.lam, right.pushed, max(float(np.abs(right.pushed).max()), 1.0))
 
 
-def run(seed: int, numbers: range) -> list[str]:
-    """The faults of some cases, with what a case was."""
-    found = []
+def run(seed: int, numbers: Iterable[int], shapes: Sequence[str] = SHAPES) -> Findings:
+    """The findings of some cases, with what a case was."""
+    found = Findings([])
     for number in numbers:
         case = random_case(seed, number)
-        found += [f"case {number}, {case.what}: {text}" for text in faults(case, np.random.default_rng(number))]
+        each = faults(case, np.random.default_rng(number), shapes)
+        found.wrong += [f"case {number}, {case.what}: {text}" for text in each.wrong]
+        found.compared, found.refused = found.compared + each.compared, found.refused + each.refused
+        found.left_out += each.left_out
     return found
 
 
@@ -255,15 +314,20 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--loops", action="store_true")
     given = parser.parse_args()
+    shapes = SHAPES
     if given.loops:
-        store.UNROLLED = 0
-    wrong = 0
+        store.UNROLLED, shapes = 0, ("rolled",)
+    total = Findings([])
     for number in range(given.first, given.first + given.count):
-        for text in run(given.seed, range(number, number + 1)):
-            wrong += 1
+        each = run(given.seed, [number], shapes)
+        for text in each.wrong:
             print(text, flush=True)
-    print(f"{given.count} systems, {wrong} faults")
-    sys.exit(int(wrong > 0))
+        total.wrong += each.wrong
+        total.compared, total.refused = total.compared + each.compared, total.refused + each.refused
+        total.left_out += each.left_out
+    counts = f"{total.compared} compared, {total.refused} inverses refused, all of redundant constraints"
+    print(f"{given.count} systems: {counts}; {total.left_out} beyond a condition of 1e10; {len(total.wrong)} faults")
+    sys.exit(int(bool(total.wrong)))
 
 
 if __name__ == "__main__":

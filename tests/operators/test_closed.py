@@ -7,10 +7,13 @@ import pickle
 
 import numpy as np
 import pytest
+import scipy.sparse as sparse
+from tests import closed_soak
 from tests.closed_systems import around, looped, state
 from tests.mechanisms import relative
 
 import catena
+from catena.operators.elementary import Matrix
 
 LOOPED = ["Slider", "Universal", "Distance"]
 
@@ -67,6 +70,21 @@ def test_an_inverse_of_what_has_none_is_always_an_error(rng: np.random.Generator
     for q in rng.uniform(-2, 2, (20, 5)):
         o, r = held.operators(q), rng.standard_normal(3)
         assert relative(o.Omega.inv @ r, np.linalg.solve(o.Omega.dense(), r)) < 1e-9
+
+
+def test_equations_without_a_place_for_a_pivot_are_refused_quietly(capfd: pytest.CaptureFixture[str]) -> None:
+    """Two rods along one line and a weld: SuperLU wrote past its arrays, which BLAS complained of, and crashed."""
+    case = closed_soak.random_case(1, 3)
+    o = case.system.operators(case.q)
+    for _ in range(5):
+        with pytest.raises(catena.SingularError, match="no inverse"):
+            _ = case.system.operators(case.q).Omega.inv @ np.ones(8)
+    hollow = Matrix(
+        "X", o._joints, o._joints, lambda: sparse.coo_matrix([[0, 1, 0, 0], [0, 1, 0, 0], *np.eye(4)[[0, 3]]])
+    )
+    with pytest.raises(catena.SingularError, match="no inverse"):
+        _ = hollow.inv @ np.ones(4)
+    assert "On entry" not in "".join(capfd.readouterr())
 
 
 @pytest.mark.parametrize("copied", [copy.deepcopy, lambda o: pickle.loads(pickle.dumps(o))], ids=["copied", "pickled"])

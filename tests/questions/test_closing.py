@@ -180,3 +180,26 @@ def test_rows_that_rounding_leaves_do_not_count(scale: float) -> None:
     if scale == 1.0:
         run = catena.simulate(system, q, np.zeros(system.nv), duration=0.01, dt=1e-3)
         assert np.isfinite(run.q).all()
+
+
+FOUR_BAR = catena.robots.path("four_bar").read_text()
+
+
+def test_messages_tell_what_cannot_be_met_from_a_guess_that_is_far_and_from_few_digits() -> None:
+    lengths = FOUR_BAR.replace('pos="0.4 0 0"/>', 'pos="0.05 0 0"/>').replace('pos="0.3 0 0"/>', 'pos="0.1 0 0"/>')
+    short = catena.System.load(lengths.encode())  # bars of 0.15, 0.05 and 0.1 m between pins 0.4 m apart
+    bar = catena.System.load("four_bar")
+    delta = catena.System.load("delta_robot")
+    q = delta.neutral()
+    place = delta.joint("platform_motion").q_slice
+    q[place.start + 2] = -0.5
+    for closing, said in (
+        (lambda: short.close([-0.5, 0.3, -2.0]), "whether it can be met at all"),
+        (lambda: bar.close([2.0, 2.5, 0.5], steps=1), "the guess is far away"),
+        (lambda: delta.close(q, fixed=["platform_motion"]), r"rounded numbers: tolerance=\de-0[67] "),
+    ):
+        with pytest.raises(catena.ClosureError, match=said):
+            closing()
+    held = delta.close(q, fixed=["platform_motion"], tolerance=1e-6)
+    assert np.array_equal(held[place], q[place])
+    assert np.abs(delta.closure_residual(held)).max() < 1e-6

@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 import warnings
 from collections.abc import Sequence
-from contextlib import suppress
 from typing import Any
 
 import click
@@ -14,7 +13,7 @@ import numpy.typing as npt
 from rich.console import Console
 from rich.table import Table
 
-from catena.errors import ClosureError, LoadError, ModelWarning, ShapeError, check_place
+from catena.errors import LoadError, ModelWarning, ShapeError, check_place
 from catena.load import Base, load_document, load_with_loops, opened
 from catena.model.readers.files import MAX_BYTES
 from catena.model.readers.xml import Document, open_document
@@ -58,8 +57,6 @@ PACKAGES = click.option(
     help="A folder in which meshes may lie besides the model's own; repeat for more.",
 )
 COLUMNS = 80
-GUESSES, NEAR, FAR = 20, 0.3, 3.0
-"""So many configurations are tried to close loops from, this far from the neutral one, in rad and m."""
 SEED = click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="For random states.")
 AS_JSON = click.option("--json", "as_json", is_flag=True, help="For programs.")
 
@@ -103,18 +100,11 @@ def _without_warnings(toml: str | bytes, roots: tuple[str, ...]) -> System:
 def closed(system: System, q: Array | None, seed: int | None = None) -> Array:
     """A configuration at which the loops of a system are closed: near q, or if that is None near the neutral one.
 
-    With a seed it is a random one. Raises ClosureError where none is found.
+    With a seed and no q it is a random one. Raises ClosureError where none is found.
     """
-    if q is not None:
-        return system.close(system.normalize(q))
-    rng = np.random.default_rng(seed or 0)
-    away = np.linspace(NEAR, FAR, GUESSES)[:, None] * rng.standard_normal((GUESSES, system.nv))
-    if seed is None:
-        away[0] = 0.0
-    for step in away[:-1]:
-        with suppress(ClosureError):
-            return system.close(system.integrate(system.neutral(), step))
-    return system.close(system.integrate(system.neutral(), away[-1]))
+    if q is None and seed is not None:
+        return system.random_configuration(seed)
+    return system.close(system.neutral() if q is None else system.normalize(q))
 
 
 def outputs(given: dict[str, Any], kinds: Sequence[str]) -> dict[str, str]:

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from catena.arguments.links import LinkLike, link_names
+from catena.arguments.scalars import of_systems
 from catena.errors import ShapeError
 from catena.later import reading_files
 from catena.model.configuration import coordinates
@@ -60,6 +61,7 @@ class HasClosedOperators:
 
     __slots__ = ()
 
+    @of_systems("held")
     def operators(self, q: npt.ArrayLike, *, v: npt.ArrayLike | None = None) -> ClosedOperators:
         """The spatial operators of the trees, and Q, C and Ω of the constraints, as lazy objects.
 

@@ -14,7 +14,7 @@ from catena.algorithms.closure_tolerances import UNSURE
 from catena.errors import ShapeError, SingularError
 from catena.operators.expression import ATOM, Array, Operator
 from catena.operators.structure import ANYWHERE, CAUSAL, MEMORYLESS, OWN, Pattern, Space, Structure
-from catena.operators.systems import Signal, System
+from catena.operators.systems import Signal, System, with_places
 
 PROBES = 3
 """So many random vectors ask whether an inverse is one."""
@@ -144,7 +144,7 @@ class Solve(Elementary):
         matrix = self.matrix.sparse.tocsc()
         if self._pattern != MEMORYLESS:
             return splu(matrix, permc_spec="NATURAL")  # triangular with ones on the diagonal
-        return _factored(matrix, self.matrix.name, order="NATURAL")
+        return _factored(with_places(matrix, np.arange(matrix.shape[0])), self.matrix.name, order="NATURAL")
 
     def apply(self, x: Array) -> Array:
         """Substitution."""
@@ -157,13 +157,13 @@ class Solve(Elementary):
     def realise(self, system: System, signal: Signal) -> Signal:
         """A new unknown y with matrix · y = signal."""
         y = system.unknown(self.range.total)
-        system.require(y.under(self.matrix.sparse) + signal.scaled(-1.0))
+        system.require(y.under(self.matrix.sparse) + signal.scaled(-1.0), of=y)
         return y
 
     def realise_transposed(self, system: System, signal: Signal) -> Signal:
         """A new unknown y with matrixᵀ · y = signal."""
         y = system.unknown(self.domain.total)
-        system.require(y.under(self.matrix.sparse.T.tocsr()) + signal.scaled(-1.0))
+        system.require(y.under(self.matrix.sparse.T.tocsr()) + signal.scaled(-1.0), of=y)
         return y
 
     @property
@@ -258,7 +258,7 @@ class Inverse(Operator):
     def realise(self, system: System, signal: Signal) -> Signal:
         """A new unknown that the expression turns into the signal."""
         y = system.unknown(self.range.total)
-        system.require(self.expression.realise(system, y) + signal.scaled(-1.0))
+        system.require(self.expression.realise(system, y) + signal.scaled(-1.0), of=y)
         return y
 
     @property

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from catena.algorithms.closure_tolerances import DEPENDENT_ROWS, NEGLIGIBLE
 from catena.arguments.arrays import Port, as_array
 from catena.arguments.links import JointLike
-from catena.arguments.scalars import generator, real, whole
+from catena.arguments.scalars import generator, of_systems, real, whole
 from catena.errors import ClosureError, ShapeError
 from catena.functions.closures import starts_of
 from catena.model.constraints import Coupling
@@ -39,6 +39,10 @@ _AWAY = (0.01, 0.1, 0.3, 1.0)
 
 _DIGITS = 1e-5
 """Constraints that no start brings nearer than this are as good as met: their numbers do not fit to more digits."""
+
+
+_LEVEL = 1e-4
+"""Below this slope of the squared error, relative to what rows of J allow for, no step leads nearer."""
 
 
 class Redundancy(NamedTuple):
@@ -68,6 +72,7 @@ class Closing(ClosedChains):
 
     __slots__ = ()
 
+    @of_systems("held")
     def close(
         self,
         q: npt.ArrayLike,
@@ -94,7 +99,8 @@ class Closing(ClosedChains):
 
         Raises:
             ClosureError: if some samples do not get there; it names the worst constraint and says by how much it is
-                off, and has the nearest configurations.
+                off, and has the nearest configurations; and whether it seems that they cannot be met, that the guess
+                is too far away, or that the tolerance is too small for the digits of the model.
         """
         system = cast("System", self)
         tolerance, steps = real("close: tolerance", tolerance, above=0.0), whole("close: steps", steps)
@@ -115,9 +121,10 @@ class Closing(ClosedChains):
             better = ~(error[missing] <= new)
             found[missing[better]], error[missing[better]] = trial[better], new[better]
         if not (error <= tolerance).all():
-            raise self._unmet(found.reshape(guess.shape), ~(error <= tolerance), tolerance)
+            raise self._unmet(found.reshape(guess.shape), ~(error <= tolerance), tolerance, free)
         return found.reshape(guess.shape)
 
+    @of_systems("held")
     def random_configuration(
         self, rng: np.random.Generator | int | None = None, shape: int | Sequence[int] = ()
     ) -> Array:
@@ -147,11 +154,11 @@ class Closing(ClosedChains):
                 return found
             flat[missing] = system.forest.random_configuration(rng, len(missing))
         failed = np.isin(np.arange(len(flat)), missing)
-        raise self._unmet(found, failed, _CLOSED)
+        raise self._unmet(found, failed, _CLOSED, free)
 
-    def _unmet(self, q: Array, failed: Array, tolerance: float) -> ClosureError:
+    def _unmet(self, q: Array, failed: Array, tolerance: float, free: Array) -> ClosureError:
         system = cast("System", self)
-        worst = [_Off(0.0, "", "m")]
+        worst, missed = [_Off(0.0, "", "m")], q.reshape(-1, q.shape[-1])[failed]
         residual = np.asarray(system.closure_residual(q)).reshape(-1, self.closures.rows)[failed]
         residual = np.where(np.isnan(residual), np.inf, residual)
         for start, c in zip(starts_of(system.constraints), system.constraints, strict=True):
@@ -159,11 +166,11 @@ class Closing(ClosedChains):
             for part, unit in ((residual[:, start:middle], "rad"), (residual[:, middle:end], "m")):
                 worst.append(_Off(float(np.linalg.norm(part, axis=1).max(initial=0.0)), c.name, unit))
         size, name, unit = max(worst)
-        conflict = self._in_conflict(q.reshape(-1, q.shape[-1])[failed], name)
+        conflict = self._in_conflict(missed, name)
         samples = f"{int(failed.sum())} of {len(failed)} samples" if len(failed) > 1 else "the guess"
         return ClosureError(
             f"the loops do not close from {samples}: {name!r} is off by {size:.3g} {unit} where at most "
-            f"{tolerance:.3g} was asked for; {conflict}{_advice(size)}",
+            f"{tolerance:.3g} was asked for; {conflict}{_advice(system, missed[0], free, size)}",
             name,
             size,
             q,
@@ -181,6 +188,7 @@ class Closing(ClosedChains):
                 return f"it holds the same directions as {', '.join(others)}, which may contradict it; "
         return ""
 
+    @of_systems("held")
     def project_velocity(self, q: npt.ArrayLike, v: npt.ArrayLike) -> Array:
         """The velocities nearest to v, in kinetic energy, that keep the constraints.
 
@@ -196,6 +204,7 @@ class Closing(ClosedChains):
         found: Array = v + change
         return found
 
+    @of_systems("held")
     def impact(self, q: npt.ArrayLike, v: npt.ArrayLike, impulse: npt.ArrayLike | None = None) -> Impact:
         """What happens to velocities when constraints take hold, or when a blow hits the closed system.
 
@@ -212,6 +221,7 @@ class Closing(ClosedChains):
         blow = np.zeros_like(v) if impulse is None else impulse
         return self.constrained_response(q, blow, -self.constraint_rates(q, v))
 
+    @of_systems("held")
     def redundancy(self, q: npt.ArrayLike) -> Redundancy:
         """Which constraints are redundant at a configuration, and how many degrees of freedom are left.
 
@@ -269,14 +279,21 @@ def _step(system: System, q: Array, r: Array, free: Array, damping: Array) -> Ar
     return np.asarray(-(np.swapaxes(J, -1, -2) @ x)[..., 0])
 
 
-def _advice(size: float) -> str:
-    """What to do about constraints that stay off by so much."""
+def _advice(system: System, q: Array, free: Array, size: float) -> str:
+    """What to do about constraints that stay off by so much at q, the nearest configuration that was found."""
     if size < _DIGITS:
         return (
             f"it is nearly met, as where a model has rounded numbers: tolerance={10 * size:.0e} allows for that; "
             "or give a nearer guess, or more steps"
         )
-    return f"of {1 + len(_AWAY)} starts none leads there: give a nearer guess, or check whether it can be met at all"
+    J = np.asarray(system.constraint_jacobian(q)) * free
+    r = np.asarray(system.closure_residual(q))
+    if np.linalg.norm(J.T @ r) > _LEVEL * np.linalg.norm(J) * np.linalg.norm(r):
+        return "the guess is far away, and steps that lead nearer are left: give a nearer guess, or more steps"
+    return (
+        f"of {1 + len(_AWAY)} starts none leads there, and from the nearest place nothing leads nearer: check lengths "
+        "and places whether it can be met at all, or give another guess"
+    )
 
 
 def _natural_sizes(system: System, q: Array) -> Array:
