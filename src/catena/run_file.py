@@ -21,6 +21,10 @@ def load_run(path: str | os.PathLike[str], *, package_roots: Iterable[str | os.P
         package_roots: folders in which meshes of the robot may lie, besides the folder of the file. Other places that
             the file names are not looked at, as it may be a stranger's.
 
+    Where meshes are looked for is part of a robot: the one found here equals the one that was saved (`==`) if it has
+    no meshes, or if its file lies in the folder of the run, or below, and `package_roots` are those it was loaded with.
+    Otherwise it moves as that one did, and is another.
+
     Raises:
         LoadError: if the file is cut off, not a run, or of another version.
     """
@@ -31,4 +35,7 @@ def load_run(path: str | os.PathLike[str], *, package_roots: Iterable[str | os.P
         raise LoadError(f"{shown}: the robot of this run is damaged: {error}") from error
     if found.run["q"].shape[-1] != robot.nq or found.run["v"].shape[-1] != robot.nv:
         raise LoadError(f"{shown}: the states of this run are not those of its robot")
+    tau = found.run["torques"]
+    if tau is not None and tau.shape[-1] != robot.nv:
+        raise LoadError(f"{shown}: tau {tau.shape} of this run does not belong to {robot.nv} degrees of freedom")
     return Run(robot, **found.run)

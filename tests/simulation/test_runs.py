@@ -15,6 +15,8 @@ import pytest
 from tests.simulation import fuzz_runs
 
 import catena
+from catena.drawing.pictures import Stage
+from catena.drawing.stage import samples_of
 from catena.simulation import files
 
 
@@ -265,6 +267,61 @@ def test_meshes_of_a_run_are_looked_for_where_the_caller_allows(tmp_path: Path) 
         found(tmp_path / "runs" / "run.npz")
     assert found(tmp_path / "runs" / "run.npz", package_roots=[secret.parent]) == secret.resolve()
     assert found(tmp_path / "run.npz") == secret.resolve()
+    assert catena.load_run(tmp_path / "run.npz").robot == robot
+    more = catena.load(model, package_roots=[tmp_path / "runs"])
+    more.rollout([0.0, 0.0], [0.0, 0.0], None, 1e-3, steps=2).save(tmp_path / "more.npz")
+    assert catena.load_run(tmp_path / "more.npz", package_roots=[tmp_path / "runs"]).robot == more
+    elsewhere = catena.load_run(tmp_path / "runs" / "run.npz", package_roots=[secret.parent]).robot
+    assert elsewhere != robot
+    assert np.array_equal(
+        elsewhere.forward_dynamics([0.3, 0.2], [1, 2], [0, 0]), robot.forward_dynamics([0.3, 0.2], [1, 2], [0, 0])
+    )
+
+
+ODD_WORDS: list[Callable[[dict[str, Any]], Any]] = [
+    lambda robot: robot["joint_names"].__setitem__(0, ["a"]),
+    lambda robot: robot.update(joint_names=["a"]),
+    lambda robot: robot.update(joint_names=5),
+    lambda robot: robot["mimic"].update(right_slide=[{"x": 1}, 1.0, 0.0]),
+    lambda robot: robot["mimic"].update(right_slide=["left_slide", "x", 0.0]),
+    lambda robot: robot["mimic"].update(right_slide=["left_slide", 10**400, 0.0]),
+    lambda robot: robot.update(base_mass=10**400),
+    lambda robot: robot["actuators"].update(m={"joint": {"x": 1}}),
+    lambda robot: robot["actuators"].update(m={"joint": "left_slide", "gear": "x"}),
+    lambda robot: robot["actuators"].update(m={"joint": "left_slide", "force_range": [1.0, -1.0]}),
+    lambda robot: robot["actuators"].update(m={"joint": "left_slide", "force_range": [-1.0, 10**400]}),
+    lambda robot: robot["actuators"].update(m={"joint": "left_slide", "force_range": [-1.0, "x"]}),
+    lambda robot: robot["meshes"].update(palm=[{"kind": "box", "size": [[1], [2, 3]]}]),
+    lambda robot: robot["meshes"].update(palm=[{"kind": "box", "size": ["1", "2", "3"]}]),
+    lambda robot: robot["meshes"].update(palm=[{"kind": "torus", "size": [1, 1, 1]}]),
+    lambda robot: robot["meshes"].update(palm=[{"uri": 5}]),
+]
+
+
+@pytest.mark.parametrize("change", range(len(ODD_WORDS)))
+def test_odd_words_of_robots_are_refused(tmp_path: Path, change: int) -> None:
+    """Also where the joint mimics another, so that names are looked up before all else."""
+    robot, path, none = catena.load("gripper"), tmp_path / "run.npz", np.array(-1)
+    made = catena.Run(robot, np.arange(2.0), np.zeros((2, robot.nq)), np.zeros((2, robot.nv)), none, none)
+    made.save(path)
+    assert catena.load_run(path).robot == robot
+    rewritten(made, path, lambda _, notes: ODD_WORDS[change](notes["robot"]))
+    with pytest.raises(catena.LoadError, match=r"run\.npz"):
+        catena.load_run(path)
+
+
+def test_shapes_and_gravity_too_large_to_look_at_are_no_trouble(tmp_path: Path) -> None:
+    robot, path, none = catena.load("gripper"), tmp_path / "run.npz", np.array(-1)
+    made = catena.Run(robot, np.arange(2.0), np.zeros((2, robot.nq)), np.zeros((2, robot.nv)), none, none)
+    huge = [{"kind": "box", "size": [1e308, 1e308, 1.0]}]
+    for change in (
+        lambda arrays, notes: notes["robot"]["meshes"].update(palm=huge),
+        lambda arrays, notes: arrays.update({"robot.gravity": np.array([0.0, 1e308, -9.81])}),
+    ):
+        rewritten(made, path, change)
+        found = catena.load_run(path)
+        with np.errstate(all="ignore"):
+            assert Stage(found.robot, samples_of(found.robot, found.q[-1:]), (16, 16), (0, 0)).frame(0) is not None
 
 
 def test_damaged_files() -> None:

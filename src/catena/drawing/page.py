@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from catena.arguments.scalars import a_robot
+from catena.arguments.scalars import a_robot, of_systems
 from catena.arguments.words import truth
 from catena.drawing.arrows import Asked, arrows_of
 from catena.drawing.controls import JointSliders, Player
@@ -33,6 +33,7 @@ RATE = 30.0
 """Pictures a second."""
 
 
+@of_systems("forest")
 def view(
     robot: Drawable,
     q: npt.ArrayLike | None = None,

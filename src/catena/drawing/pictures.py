@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from catena.arguments.scalars import a_robot, pair
+from catena.arguments.scalars import a_robot, of_systems, pair
 from catena.arguments.words import truth
 from catena.drawing.arrows import Asked, arrows_of
 from catena.drawing.camera import VIEW, Camera
@@ -33,6 +33,7 @@ SIZE = (640, 480)
 STILL, FILMS = (".png", ".jpg", ".jpeg", ".webp"), (".gif", ".mp4", ".html")
 
 
+@of_systems("forest")
 def render(
     robot: Drawable,
     q: npt.ArrayLike | None = None,

@@ -20,12 +20,16 @@ from catena.drawing.mesh_files import read_mesh
 from catena.drawing.skeleton import skeleton
 from catena.drawing.surfaces import Surface, ball, box, cylinder, sides_for
 from catena.errors import LoadError
+from catena.model.axes import unit
 from catena.model.merge import compose
 from catena.model.readers.meshes import MeshReference
 from catena.model.shapes import BOX, CAPSULE, CYLINDER, Primitive
 from catena.model.tree import Tree
 
 Array = npt.NDArray[Any]
+
+FAR = 1e60
+"""Metres beyond which nothing is looked at: cameras and floors are found by squares of lengths, and their products."""
 
 
 class Drawable(Protocol):
@@ -133,7 +137,7 @@ class Scene:
             centres.append(centre.reshape(-1, 3))
             radii.append(np.linalg.norm(half, axis=-1).ravel())
         centre, radius = np.concatenate(centres), np.concatenate(radii)
-        good = np.isfinite(centre).all(axis=1)
+        good = (np.abs(centre) < FAR).all(axis=1) & (radius < FAR)
         return (centre[good], radius[good]) if good.any() else (np.zeros((1, 3)), np.ones(1))
 
     def extent(self, places: Places) -> tuple[Array, Array]:
@@ -148,7 +152,7 @@ class Scene:
                 bounds = (centre + sign * reach).reshape(-1, 3)
                 found = take.reduce(bounds, axis=0, initial=np.inf if sign < 0 else -np.inf)
                 lower, upper = (np.fmin(lower, found), upper) if sign < 0 else (lower, np.fmax(upper, found))
-        if not np.isfinite(lower).all() or not np.isfinite(upper).all():
+        if not (np.abs([lower, upper]) < FAR).all():
             return np.full(3, -0.5), np.full(3, 0.5)
         return lower, upper
 
@@ -157,8 +161,7 @@ def scene_of(tree: Tree, size: float = 0.0) -> Scene:
     """The scene of a mechanism; `size` is how large it is where it is drawn, in m, so that thin links can be seen."""
     groups, drawn, notes = tree.once("shapes", lambda: _shapes(tree))
     bare = skeleton(tree, drawn, colors.of_links(tree), size)
-    weight = float(np.linalg.norm(tree.gravity))
-    up = -tree.gravity / weight if weight > 0 else np.array([0.0, 0.0, 1.0])
+    up = unit(-tree.gravity) if tree.gravity.any() else np.array([0.0, 0.0, 1.0])
     return Scene((*groups, *(Group(*rows) for rows in bare)), up, notes)
 
 

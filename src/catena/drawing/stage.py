@@ -11,7 +11,7 @@ import numpy.typing as npt
 from catena.arguments.arrays import as_floats
 from catena.arguments.scalars import real
 from catena.drawing.marks import Marks, marked, side_by_side
-from catena.drawing.scene import Drawable, Places, scene_of
+from catena.drawing.scene import FAR, Drawable, Places, scene_of
 from catena.errors import ModelWarning, ShapeError, warn
 
 if TYPE_CHECKING:
@@ -69,8 +69,8 @@ class Staged:
 
 
 def _size(position: Array) -> float:
-    """How far links are apart, those of all states, (..., links, 3), in m; 0 if none is finite."""
-    good = position[np.isfinite(position).all(axis=-1)]
+    """How far links are apart, those of all states, (..., links, 3), in m; 0 if none can be seen."""
+    good = position[(np.abs(position) < FAR).all(axis=-1)]
     return float(np.linalg.norm(np.ptp(good, axis=0))) if len(good) else 0.0
 
 

@@ -17,7 +17,7 @@ from typing import IO, TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from catena.errors import CatenaError, LoadError, kind_of, writing
+from catena.errors import CatenaError, LoadError, kind_of, shown, writing
 from catena.model import constraints as held
 from catena.model.actuators import Actuator
 from catena.model.constraints import AnyConstraint
@@ -25,7 +25,7 @@ from catena.model.parts import Mimic
 from catena.model.readers.files import folders, open_regular
 from catena.model.readers.meshes import MeshReference
 from catena.model.readers.system_toml import KINDS
-from catena.model.shapes import Primitive
+from catena.model.shapes import BOX, CAPSULE, CYLINDER, ELLIPSOID, Primitive
 from catena.model.tree import Frame, Tree
 from catena.simulation.events import Event
 
@@ -49,6 +49,8 @@ MOST_WRENCHES = 2**29
 _ARRAYS = ("t", "q", "v", "diverged_step", "diverged_joint", "cost")
 SHAPES = (MeshReference, Primitive)
 _WORDS = {"integrator": str, "dt": float, "how": str}
+_NUMBERS = {"size": (3,), "scale": (3,), "position": (3,), "rotation": (3, 3), "color": (4,)}
+_CHOICES = {"kind": (BOX, ELLIPSOID, CYLINDER, CAPSULE), "role": ("visual", "collision")}
 
 
 def write(
@@ -159,29 +161,29 @@ def read(path: str | os.PathLike[str], roots: Iterable[str | os.PathLike[str]] =
     """
     if not isinstance(path, str | os.PathLike):
         raise LoadError(f"expected the path of a run, got {kind_of(path)}")
-    shown = os.fspath(path)
+    source = os.fspath(path)
     try:
         with open_regular(path) as file, np.load(file, allow_pickle=False) as found:
             _check_size(found, os.fstat(file.fileno()).st_size)
             arrays = {name: found[name] for name in found.files}
         notes = json.loads(arrays.pop("notes").tobytes().decode())
     except FileNotFoundError as error:
-        raise LoadError(f"{shown}: there is no such file") from error
+        raise LoadError(f"{source}: there is no such file") from error
     except UNREADABLE as error:
         raise LoadError(
-            f"{shown}: expected a run saved by Catena, found a file that is cut off or something else ({error})"
+            f"{source}: expected a run saved by Catena, found a file that is cut off or something else ({error})"
         ) from error
     version = notes.get("format") if isinstance(notes, dict) else None
     if version != FORMAT:
         raise LoadError(
-            f"{shown}: expected a run of format {FORMAT}, found {version!r}; load it with the version that saved it"
+            f"{source}: expected a run of format {FORMAT}, found {version!r}; load it with the version that saved it"
         )
     allowed = (os.path.dirname(os.path.abspath(path)), *folders(roots))
-    tree = _checked(shown, lambda: _tree(arrays, notes["robot"], allowed))
-    run = _checked(shown, lambda: _run(arrays, notes))
+    tree = _checked(source, lambda: _tree(arrays, notes["robot"], allowed))
+    run = _checked(source, lambda: _run(arrays, notes))
     state = {name.removeprefix("state."): x for name, x in arrays.items() if name.startswith("state.")}
-    constraints = _checked(shown, lambda: _constraints(notes.get("constraints")))
-    return RunFile(tree, constraints, run, state, _checked(shown, lambda: dict(notes.get("checkpoint", {}))))
+    constraints = _checked(source, lambda: _constraints(notes.get("constraints")))
+    return RunFile(tree, constraints, run, state, _checked(source, lambda: dict(notes.get("checkpoint", {}))))
 
 
 def _check_size(found: Any, size: int) -> None:
@@ -200,12 +202,12 @@ def _constraints(words: Any) -> tuple[AnyConstraint, ...] | None:
     return tuple(getattr(held, kind)(**arguments) for kind, arguments in words)
 
 
-def _checked(shown: str, make: Callable[[], Any]) -> Any:
+def _checked(source: str, make: Callable[[], Any]) -> Any:
     try:
         return make()
     except (*UNREADABLE, IndexError, ArithmeticError, CatenaError) as error:
         raise LoadError(
-            f"{shown}: expected a whole run, found one of which parts are missing or wrong ({error})"
+            f"{source}: expected a whole run, found one of which parts are missing or wrong ({error})"
         ) from error
 
 
@@ -226,16 +228,39 @@ def _tree(arrays: Mapping[str, Array], words: Mapping[str, Any], allowed: tuple[
 
 def _mesh(words: Mapping[str, Any], allowed: tuple[str, ...]) -> MeshReference | Primitive:
     """A shape. Where its mesh may lie is not for the file to say: only places inside those allowed are kept."""
-    if "uri" not in words:
-        return Primitive(**_frozen(words))
+    shape = _shape(words)
+    if isinstance(shape, Primitive):
+        return shape
     within = [os.path.realpath(place) for place in allowed]
 
     def inside(place: Any) -> bool:
         return isinstance(place, str) and any(Path(os.path.realpath(place)).is_relative_to(each) for each in within)
 
-    mesh = MeshReference(**_frozen(words))
-    directory = mesh.directory if inside(mesh.directory) else allowed[0]
-    return replace(mesh, directory=directory, roots=(*filter(inside, mesh.roots), *allowed[1:]))
+    directory = shape.directory if inside(shape.directory) else allowed[0]
+    roots = dict.fromkeys((*filter(inside, shape.roots), *allowed[1:]))
+    return replace(shape, directory=directory, roots=tuple(roots))
+
+
+def _shape(words: Mapping[str, Any]) -> MeshReference | Primitive:
+    """A mesh or a simple shape as the file has it, of numbers and words that can be drawn."""
+    shape = MeshReference(**_frozen(words)) if "uri" in words else Primitive(**_frozen(words))
+    for name, size in _NUMBERS.items():
+        numbers = np.array(given) if (given := getattr(shape, name, None)) is not None else None
+        if numbers is None and (name == "color" or not hasattr(shape, name)):
+            continue
+        if (
+            numbers is None
+            or numbers.shape != size
+            or numbers.dtype.kind not in "fiu"
+            or not np.isfinite(numbers).all()
+        ):
+            raise ValueError(f"{name} of a shape: expected finite numbers {size}, found {shown(given)}")
+    for name, known in _CHOICES.items():
+        if (word := getattr(shape, name, known[0])) not in known:
+            raise ValueError(f"{name} of a shape: expected {' or '.join(known)}, found {shown(word)}")
+    if not isinstance(getattr(shape, "uri", ""), str):
+        raise ValueError(f"uri of a mesh: expected a string, found {shown(words['uri'])}")
+    return shape
 
 
 def _frozen(words: Mapping[str, Any]) -> dict[str, Any]:
@@ -258,7 +283,7 @@ def _run(arrays: Mapping[str, Array], notes: Mapping[str, Any]) -> dict[str, Any
         raise ValueError("t: expected times that rise, (rows,)")
     if q.shape[:-1] != v.shape[:-1] or q.shape[-2] != rows or found["diverged_step"].shape != q.shape[:-2]:
         raise ValueError(f"t {found['t'].shape}, q {q.shape} and v {v.shape} do not belong together")
-    events = tuple(Event(str(name), float(t), tuple(sample)) for name, t, sample in notes["events"])
+    events = tuple(_event(name, at, sample, q.shape[:-2]) for name, at, sample in notes["events"])
     words = {name: kind(notes["run"][name]) for name, kind in _WORDS.items()}
     memory = {name.removeprefix("memory."): x for name, x in arrays.items() if name.startswith("memory.")}
     if any(x.shape[:-1] != q.shape[:-2] for x in memory.values()):
@@ -271,6 +296,15 @@ def _run(arrays: Mapping[str, Array], notes: Mapping[str, Any]) -> dict[str, Any
         raise ValueError(f"tau {tau.shape} does not belong to {rows} states")
     acting = {"torques": arrays.get("run.tau"), "acting": _spread(arrays)}
     return {**found, **words, "events": events, "memory": memory, **acting}
+
+
+def _event(name: Any, t: Any, sample: Any, batch: tuple[int, ...]) -> Event:
+    found = Event(str(name), float(t), tuple(sample))
+    if len(found.sample) != len(batch) or not all(
+        type(i) is int and 0 <= i < n for i, n in zip(sample, batch, strict=True)
+    ):
+        raise ValueError(f"the event {found.name!r} does not belong to {batch} samples")
+    return found
 
 
 def _spread(arrays: Mapping[str, Array]) -> Array | None:

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from catena.arguments.arrays import as_floats, is_chunked
-from catena.arguments.scalars import a_robot
+from catena.arguments.scalars import a_robot, of_systems
 from catena.errors import ShapeError
 
 if TYPE_CHECKING:
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 Array = npt.NDArray[Any]
 
 
+@of_systems("held")
 @dataclass(frozen=True, eq=False, repr=False)
 class Run:
     """States of one robot, or of many samples of it, over time.
@@ -125,7 +126,7 @@ class Run:
         """Kinetic and potential energy together, (..., rows), in J; that of the joints' springs too, if these acted."""
         robot = self.robot
         energy: Array = robot.kinetic_energy(self.q, self.v) + robot.potential_energy(self.q)
-        if springs and robot.stiffness.any():
+        if springs and (robot.stiffness.any() or robot.tree.strain.any()):
             energy = energy + robot.spring_energy(self.q)
         return energy
 

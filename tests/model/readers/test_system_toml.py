@@ -190,6 +190,18 @@ def test_a_missing_file(tmp_path: Path) -> None:
         catena.System.load(tmp_path / "folder.toml")
 
 
+@pytest.mark.parametrize("numbers", ["position = [1e308, 1e308, 0]", "position = [1e200, 0, 0]"])
+def test_places_beyond_all_numbers_do_not_warn(numbers: str) -> None:
+    """They are refused by name, or load; no overflow on the way."""
+    text = f'[robots.a]\nmodel = "two_link_arm"\n{numbers}\n'
+    assert fuzz_systems.judge(text.encode(), 0) in ("loaded", "LoadError")
+
+
+def test_moments_of_which_no_sum_can_be_held_are_refused() -> None:
+    with pytest.raises(catena.LoadError, match="numbers can hold the inertia"):
+        catena.System.load(b"[objects.a]\nmass = 1\ninertia = [1e308, 1e308, 0]\n")
+
+
 def test_damaged_files() -> None:
     """A system or a LoadError; see fuzz_systems.py for more."""
     outcomes = [fuzz_systems.judge(fuzz_systems.case(0, number), number) for number in range(150)]
