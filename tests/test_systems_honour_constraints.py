@@ -1,11 +1,6 @@
-"""Everything that takes a robot, given a System: the answer honours the constraints, or an error says that it does not.
+"""Systems honour their constraints: what was answered for the open forest once, and what else constraints change."""
 
-What there is to ask is found in the package itself: a new question, method or function is tested here or fails here.
-"""
-
-import inspect
 from functools import cache
-from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -13,10 +8,8 @@ import pytest
 from tests.closed_systems import arm
 
 import catena
-from catena.functions.question import Declared, question_named
-from catena.questions.description import Description
-
-MODULES = ("controllers", "fixman", "identification", "operators", "plots", "polymers", "poses", "rotations")
+from catena.functions.question import question_named
+from catena.simulation import stiffness
 
 
 @cache
@@ -125,41 +118,6 @@ def test_random_configurations_are_closed() -> None:
     assert np.array_equal(q, system.random_configuration(0, 3))
 
 
-FOREST = {
-    "center_of_mass", "center_of_mass_jacobian", "center_of_mass_velocity", "centroidal_momentum_matrix",
-    "coriolis_matrix", "coriolis_times", "difference", "gravity_torque", "integrate", "jacobian", "jacobian_dot_times",
-    "jacobian_times", "jacobian_transpose_times", "kinetic_energy", "link_accelerations", "link_velocities", "momentum",
-    "normalize", "placement", "placements", "potential_energy", "mass_matrix", "neutral",
-    "spring_energy",
-}  # fmt: skip
-"""Questions whose answer does not depend on constraints."""
-
-HONOURED = {
-    "close", "closure_residual", "constrained_response", "constraint_bias", "constraint_jacobian", "constraint_rates",
-    "dynamically_consistent_inverse", "forward_dynamics", "forward_dynamics_derivatives", "forward_dynamics_jvp",
-    "impact", "internal_forces", "inverse_dynamics", "inverse_mass_matrix", "operational_dynamics",
-    "operational_inertia", "operational_mobility", "operators", "project_velocity", "random_configuration",
-    "redundancy", "rollout", "step", "load", "with_constraints",
-}  # fmt: skip
-"""What Systems answer with the constraints held, here or in the tests of closed chains."""
-
-
-def declared_as(owner: type, name: str) -> Declared | None:
-    """The declaration of a question; None of another method."""
-    member = getattr(owner, name)
-    found: Declared | None = getattr(getattr(member, "__wrapped__", member), "question", None)
-    return found
-
-
-def test_every_question_of_a_system_is_known() -> None:
-    methods = {name for name, x in inspect.getmembers(catena.System, callable) if not name.startswith("_")}
-    described = {name for name, _ in inspect.getmembers(Description) if not name.startswith("_")}
-    assert methods - described == FOREST | HONOURED
-    for name in methods - described:
-        if isinstance(declared := declared_as(catena.System, name), Declared):
-            assert declared.closed, name
-
-
 def test_a_new_question_is_refused_unless_it_says_otherwise() -> None:
     system, q = bar()
     refused = question_named(system.forest, "bias")  # declared for robots, with nothing said of systems
@@ -167,72 +125,18 @@ def test_a_new_question_is_refused_unless_it_says_otherwise() -> None:
         refused.answer(system, [q, np.zeros(system.nv), *refused.defaults[2:]])
 
 
-INVERTING = {"solve", "logdet", "logdet_gradient", "sqrt_times", "inv_sqrt_times", "inv_diagonal", "inv", "factors",
-             "condition_estimate"}  # fmt: skip
-
-
-def test_mass_matrix_of_a_system_is_a_matrix_and_has_no_inverse() -> None:
+def test_mass_matrix_of_a_system_has_no_inverse_as_an_operator() -> None:
     system, q = bar()
-    for method in ("innovations", "udu"):
-        M, x = system.mass_matrix(q, method), np.ones(system.nv)
-        M_open = system.forest.mass_matrix(q)
-        assert np.allclose(M.dense(), M_open.dense())
-        assert np.allclose(M @ x, M_open @ x)
-        for name in INVERTING:
-            arguments = [x] if name in ("solve", "sqrt_times", "inv_sqrt_times") else []
-            with pytest.raises(catena.UnsupportedError, match="constraints"):
-                getattr(M, name)(*arguments)
-        with pytest.raises(catena.UnsupportedError, match="constraints"):
-            M.as_linear_operator(inverse=True) @ x
-    methods = [n for n, _ in inspect.getmembers(catena.MassMatrix, callable) if n[0] != "_"]
-    assert {n for n in methods if declared_as(catena.MassMatrix, n)} - INVERTING == {
-        "times",
-        "quadratic_form",
-        "diagonal",
-        "dense",
-    }
+    with pytest.raises(catena.UnsupportedError, match="constraints"):
+        system.mass_matrix(q).as_linear_operator(inverse=True) @ np.ones(system.nv)
 
 
-def taking_robots() -> dict[str, Any]:
-    """Public functions and classes that take a robot, by name."""
-    found = {}
-    for module in (catena, *[getattr(catena, name) for name in MODULES]):
-        for name in module.__all__ if hasattr(module, "__all__") else dir(module):
-            x = getattr(module, name)
-            if name.startswith("_") or isinstance(x, ModuleType) or not callable(x):
-                continue
-            if not x.__module__.startswith("catena") or (isinstance(x, type) and issubclass(x, Exception)):
-                continue
-            for p in inspect.signature(x).parameters.values():
-                if p.name in ("robot", "robots", "system") or "Robot" in str(p.annotation):
-                    found[x.__name__] = x
-    return found
-
-
-def refused_calls(system: catena.System, q: np.ndarray) -> dict[str, tuple[Any, ...]]:
-    x = np.zeros(system.nv)
-    return {
-        "count": (), "evaluate": ("forward_dynamics", q, x, x), "fixman_potential": (q,), "symbolic": ("mass_matrix",),
-        "rigid_blocks": (q,), "solve_in_pieces": (q, x), "solve_with_error": (q, x), "base_parameters": (),
-        "symbolic_base_parameters": (), "excitation": (q, x, x), "exciting_trajectory": (), "identify": (q, x, x, x),
-        "randomize": (), "sparsity": (), "feed_forward": ([0.0, 1.0], [q, q]), "Operators": (q, ()),
-        "verify": (lambda o: (o.I, o.I),),
-    }  # fmt: skip
-
-
-TAKEN = {"MassMatrix", "Run", "System", "Identified", "render", "view", "simulate"}
-"""Those that honour constraints or do not depend on them; a System is made of Robots, and Identified is a result."""
-
-
-def test_every_function_that_takes_a_robot_refuses_systems_or_honours_them() -> None:
-    system, q = bar()
-    calls, found = refused_calls(system, q), taking_robots()
-    assert set(found) == set(calls) | TAKEN
-    for name, more in calls.items():
-        with pytest.raises(catena.UnsupportedError, match=r"constraints.*system\.forest"):
-            found[name](*more, system) if name == "verify" else found[name](system, *more)
-    with pytest.raises(catena.ModelError, match="made of Robots"):
-        catena.System([system])
+def test_a_step_is_judged_with_the_constraints_held() -> None:
+    hand = catena.Builder("hand").prismatic("slide", "base", "hand", axis="x").link("hand", mass=1e-4)
+    load = catena.Builder("load").prismatic("carry", "base", "load", axis="x").link("load", mass=1.0)
+    system = catena.System([hand.build(), load.build()], [], [catena.Coupling({"hand/slide": 1.0, "load/carry": -1.0})])
+    fastest = stiffness._largest(stiffness._answer(system, np.zeros(2)), np.array([100.0, 0.0]))
+    assert np.isclose(fastest, 100.0 / 1.0001)  # a million without the load
 
 
 def test_a_system_without_constraints_is_an_open_forest() -> None:

@@ -109,7 +109,10 @@ class DivergenceWarning(CatenaWarning):
 
 
 class StepWarning(CatenaWarning):
-    """Steps of a rollout that are too long for its stiffest spring or damper; the message says how long they may be."""
+    """Steps that are too long for the stiffest spring or damper, or that hold what depends on q over their stages.
+
+    The message says how long they may be, or what to do.
+    """
 
 
 class SpeedWarning(CatenaWarning):

@@ -83,6 +83,11 @@ class Link:
         m, hx, hy, hz, *moments = self._get(*INERTIA)
         return RigidInertia(m, Vec3(hx, hy, hz), Sym3(*moments))
 
+    @property
+    def strain(self) -> Scalar:
+        """What the joint's spring and those of its followers hold where they hold least together, in J."""
+        return self.constants["strain"]
+
     def joint(self, q: Dofs) -> tuple[Transform, Axes]:
         """φ, which carries forces from this link to its parent (.T carries motions back), and the joint's axes H."""
         ct, st, a, b, d, ca, sa, angle, c, s, slide, pitch = self._get(

@@ -10,8 +10,9 @@ from typing import Any, NoReturn
 import numpy as np
 import numpy.typing as npt
 
+from catena.arguments.scalars import of_systems
 from catena.arguments.words import one_of
-from catena.errors import ModelError, UnknownNameError, kind_of
+from catena.errors import ModelError, UnknownNameError, UnsupportedError, kind_of
 from catena.functions import engine
 from catena.functions.closures import Closures
 from catena.functions.store import Compiled
@@ -41,6 +42,10 @@ from catena.system_file import is_toml, system_of
 
 Array = npt.NDArray[Any]
 Robots = Sequence[Robot] | Mapping[str, Robot]
+
+
+class _Unanswered(UnsupportedError, AttributeError):
+    """A question that only Robots answer; an AttributeError too, so that `hasattr` says so."""
 
 
 class System(
@@ -113,6 +118,7 @@ class System(
         self._set(tree, (*constraints, *(couplings(tree) if mimic == "coupled" else ())))
 
     @classmethod
+    @of_systems("held")
     def load(
         cls,
         path_or_text: Source,
@@ -203,9 +209,18 @@ class System(
                 link=body,
             )
 
+    @of_systems("held")
     def with_constraints(self, constraints: Iterable[AnyConstraint]) -> System:
         """The same robots and objects under other constraints."""
         return restored(self.tree, tuple(constraints))
+
+    def __getattr__(self, name: str) -> NoReturn:
+        if hasattr(Robot, name) and not hasattr(System, name):
+            raise _Unanswered(
+                f"{name} is asked of a Robot: there is none that honours the constraints of a System; "
+                f"system.forest.{name} is that of the robots and objects without them"
+            )
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
     def __setattr__(self, name: str, value: Any) -> NoReturn:
         raise AttributeError(f"a System cannot be changed (tried to set {name!r}); see with_constraints")

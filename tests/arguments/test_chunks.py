@@ -105,7 +105,7 @@ def test_rollouts_are_runs_of_dask_arrays(given):
 @pytest.mark.parametrize("integrator", ["rk4", "variational"])
 def test_simulations_are_too(integrator):
     q, v = RNG.standard_normal((2, 10, 2))
-    options = {"control": catena.controllers.pd(TARGET, 5.0), "integrator": integrator}
+    options = {"control": catena.controllers.pd(TARGET, 5.0, 0.5), "integrator": integrator}
     lazy = catena.simulate(ARM, cut(q, 4, 2), cut(v, 5, 2), 0.1, 1e-2, **options)
     the_same_run(lazy, catena.simulate(ARM, q, v, 0.1, 1e-2, **options))
     same(lazy.energy(), catena.simulate(ARM, q, v, 0.1, 1e-2, **options).energy())

@@ -41,6 +41,11 @@ for _ in range(3):  # from the second time on, calls with arrays alone go a quic
         robot.kinetic_energy(q, v), robot.jacobian(q, "trunk"), *robot.placements(q), *robot.step(q, v, a, 0.001),
         robot.forward_dynamics(q, v, a, dtype=np.float32), robot.gravity_torque(q.astype(np.float32)),
         robot.forward_dynamics(np.stack([q, q])[::2][0], v[::-1], np.arange(robot.nv)), robot.bias(np.stack([q, q]), v),
+        robot.forward_dynamics(q.tolist(), list(v), tuple(a)), *robot.placements(np.stack([[q, q]])),
+        robot.forward_dynamics(np.stack([[q], [q]]), v, np.stack([a, -a, 2 * a])), robot.bias(q, v, out=0 * v),
+        robot.kinetic_energy(q, v, out=np.empty(())), robot.bias(np.stack([[q] * 200] * 2), np.stack([[v] * 200] * 2)),
+        robot.forward_dynamics(np.stack([[q], [q]]), v, a, {{"trunk": [np.ones(6)], 1: np.arange(6)}}),
+        robot.forward_dynamics(q, v, over := a.copy(), out=over),
     ):
         print(type(x).__name__, x.dtype, np.asarray(x).tobytes().hex())
     for wrong in (q[1:], q.astype(complex), "x", None, np.full(robot.nq, np.nan)):
@@ -74,7 +79,8 @@ import numpy as np
 from catena.kernels.call import layout
 def unfamiliar():
     raise layout.UnfamiliarError("this is a test")
-layout._require_familiar_interpreter = unfamiliar
+if {without}:
+    layout._require_familiar_interpreter = unfamiliar
 import catena
 from catena.functions import question
 asked, general = [], question.Declared.answer
@@ -83,10 +89,19 @@ def counted(self, *args):
     return general(self, *args)
 question.Declared.answer = counted
 warnings.simplefilter("ignore")
-robot, x = catena.load("two_link_arm"), np.ones(2)
-for _ in range(5):
+robot, x, out, whole = catena.load("two_link_arm"), np.ones(2), np.ones(2), np.ones((3, 4, 2))
+large, wrench = np.ones((40, 50, 2)), np.ones((4, 6))
+for i in range(4):
+    print(*set(asked))
+    asked.clear()
     robot.forward_dynamics(x, x, x), robot.bias(x, v=x), robot.step(x, x, x, 0.001)
-print(*asked)
+    robot.forward_dynamics([1, 2], x, x)
+    robot.forward_dynamics(x, x, x, out=out), robot.forward_dynamics(out, x, x, out=out)
+    robot.forward_dynamics(whole, whole, whole), robot.forward_dynamics(whole, whole, whole, out=whole)
+    robot.forward_dynamics(whole[:, :1], x, whole[0].T.copy().T), robot.bias(large, large)
+    robot.forward_dynamics(x, x, x, {{robot.links[1].name: wrench[0]}})
+    robot.forward_dynamics(whole, x, x, {{robot.links[1].name: wrench}})
+print(*set(asked))
 """
 
 
@@ -96,9 +111,32 @@ def test_every_supported_python_is_answered_by_machine_code() -> None:
     assert layout.why_python_answers() is None
 
 
-def test_calls_with_arrays_alone_go_the_general_way_once() -> None:
-    run = subprocess.run([sys.executable, "-c", QUICKLY], capture_output=True, text=True, timeout=300, check=True)
-    assert run.stdout.split() == ["forward_dynamics", "bias", "step"]
+@pytest.mark.parametrize("without", [False, True])
+def test_calls_go_the_general_way_once(without: bool) -> None:
+    code = QUICKLY.format(without=without)
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=300, check=True)
+    assert sorted(run.stdout.split()) == ["bias", "forward_dynamics", "step"]
+
+
+FREE_THREADED = """
+import sys
+import warnings
+sys._is_gil_enabled = lambda: False
+import catena
+from catena.cli import info
+with warnings.catch_warnings(record=True) as caught:
+    warnings.simplefilter("always")
+    robots = [catena.load("two_link_arm") for _ in range(3)]
+    found = [robot.bias([0.1, 0.2], [1.0, 2.0]).tolist() for robot in robots]
+print([w.category.__name__ for w in caught], "free-threaded" in str(caught[0].message), found == found[:1] * 3)
+print("free-threaded" in info.as_dictionary(robots[0])["answered_by_python"])
+"""
+
+
+def test_free_threaded_builds_say_once_that_python_answers() -> None:
+    run = [sys.executable, "-c", FREE_THREADED]
+    found = subprocess.run(run, capture_output=True, text=True, timeout=300, check=True)
+    assert found.stdout.splitlines() == ["['SpeedWarning'] True True", "True"]
 
 
 def test_info_says_that_python_answers(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 import re
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,7 @@ import catena
 from catena.algorithms.forward_dynamics import FD3
 from catena.errors import ModelError
 from catena.functions import engine
-from catena.model.joints import JOINT_TYPES, JointType, Universal, add_joint_type
+from catena.model.joints import BY_NAME, JOINT_TYPES, JointType, Universal, add_joint_type
 from catena.spatial import Motion
 
 PAGE = Path(__file__).parents[2] / "docs" / "howto" / "extend.md"
@@ -94,3 +95,23 @@ def test_what_is_wrong_with_a_joint_type_is_named() -> None:
     with pytest.raises(ModelError, match=r"axis_rates is not"):
         add_joint_type(Forgets)
     assert len(JOINT_TYPES) == 10
+
+
+def test_pickled_robots_know_their_joint_types_by_name() -> None:
+    """Codes are given in the order in which types become known: in another process they may be another's."""
+    other = type("Other", (polar(),), {"name": "other"})
+    add_joint_type(polar())
+    robot = catena.random_tree(0, 3, ["polar", "revolute"], 0.0)
+    q = robot.random_configuration(0)
+    expected, stored, digest = robot.placement(q, robot.links[-1].name), pickle.dumps(robot), robot.tree.digest()
+    del JOINT_TYPES[-1], BY_NAME["polar"]
+    with pytest.raises(catena.ModelError, match="'polar' is not known here"):
+        pickle.loads(stored)
+    add_joint_type(other)
+    with pytest.raises(catena.ModelError, match="'polar' is not known here"):
+        pickle.loads(stored)
+    assert catena.random_tree(0, 3, ["other", "revolute"], 0.0).tree.digest() != digest
+    joint = add_joint_type(polar())
+    found = pickle.loads(stored)
+    assert joint.code in found.tree.joint_type
+    assert np.array_equal(found.placement(q, found.links[-1].name)[1], expected[1])

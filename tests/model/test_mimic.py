@@ -54,6 +54,29 @@ def test_springs_and_rotors_add_up(rng: np.random.Generator) -> None:
     np.testing.assert_allclose(step.v - v, 1e-3 * np.linalg.solve(resisted, -lost - pair.robot.bias(q, v)), atol=1e-10)
 
 
+def test_springs_of_followers_hold_their_energy(rng: np.random.Generator) -> None:
+    full = mimics.random_pair(5, 6, joint_types="revolute").full
+    assert {rule.multiplier for rule in full.tree.mimic.values()} > {0.0}  # one follower that does not move
+    numbers = {field: rng.uniform(0.1, 1.0, full.nv) for field in ("stiffness", "rest")}
+    pair = mimics.pair(catena.Robot(replace(full.tree, **numbers)))
+    q = pair.robot.random_configuration(rng, 5)
+    wanted = 0.5 * (pair.full.stiffness * (pair.wide(q) - pair.full.rest) ** 2).sum(axis=-1)
+    for kernel in ("unrolled", "rolled"):
+        np.testing.assert_allclose(pair.robot.spring_energy(q, kernel=kernel), wanted, rtol=1e-13)
+    np.testing.assert_allclose(pair.robot.spring_energy(q, parameters=pair.robot.parameters()), wanted, rtol=1e-13)
+    v = np.zeros((2, pair.robot.nv))
+    run = pair.robot.rollout(q[:2], v, np.zeros((2, 0, pair.robot.nv)), 1e-3)
+    np.testing.assert_allclose(run.energy(), (wanted[:2] + pair.robot.potential_energy(q[:2]))[:, None], rtol=1e-12)
+    fixed = catena.Robot(replace(full.tree, stiffness=np.where(pair.G.any(axis=1), 0.0, 2.0), rest=numbers["rest"]))
+    still = mimics.pair(fixed)
+    assert not still.robot.stiffness.any()
+    np.testing.assert_allclose(still.robot.spring_energy(q[0]), fixed.spring_energy(still.wide(q[0])), rtol=1e-13)
+    two = pair.robot.attach(pair.robot, pair.robot.links[-1], prefix="other_")
+    np.testing.assert_allclose(two.spring_energy([*q[0], *q[1]]), wanted[0] + wanted[1], rtol=1e-13)
+    assert pair.robot.with_joints(stiffness=0.0).spring_energy(q[0]) == 0.0
+    assert pair.robot.with_joints(stiffness=pair.robot.stiffness) == pair.robot
+
+
 def test_robots_made_of_others(hand: catena.Robot, rng: np.random.Generator) -> None:
     q = hand.random_configuration(rng)
     locked = hand.locked({"one": q[1]})

@@ -49,6 +49,22 @@ def missing(run: catena.Run) -> float:
     return float(np.abs(tau - acted).max() / np.abs(run.wrenches).max())
 
 
+def test_drops_gain_no_energy_and_pull_no_more_than_is_stated(dog: catena.Robot) -> None:
+    """Feet that others throw up are pulled for a step: by how much, `docs/howto/simulate.md` says."""
+    rng = np.random.default_rng(0)
+    q = dog.random_configuration(rng, 32)
+    q[:, :3] = 0, 0, 0.9
+    v = rng.standard_normal((32, dog.nv)) - 3 * np.eye(dog.nv)[5]
+    for dt, share in ((1e-3, 0.02), (4e-3, 0.05)):
+        ground = catena.Ground(FEET, radius=0.02, friction=0.5)
+        run = dog.rollout(q, v, None, dt, steps=round(0.5 / dt), ground=ground)
+        assert missing(run) < 1e-10
+        up = run.contact_forces()[1][..., 2]
+        assert -np.minimum(up, 0).sum() < share * np.maximum(up, 0).sum()
+        energy = run.energy()
+        assert (energy - energy[:, :1] < 1e-3 * np.abs(energy[:, :1])).all()
+
+
 def test_the_ground_exerts_what_inverse_dynamics_miss(dog: catena.Robot) -> None:
     run = falling(dog)
     assert missing(run) < 1e-11

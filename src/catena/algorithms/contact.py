@@ -1,12 +1,14 @@
 """Spheres fixed to links against the ground, a height over the plane: a law of resistance. For unrolled kernels only.
 
 The normal force is that of Hunt and Crossley (1975), N = k δ (1 + c δ̇) where a sphere is δ deep in the ground, with
-δ and δ̇ of the end of a step, so far as these are linear in its speeds; it never pulls. Friction is a bristle as in
-:mod:`catena.algorithms.resistance`: stretched by s along the ground it pulls back with μ N s / σ, and slides when it is
-as long as σ. There, N is that of the start of the step, or what is foreseen for its end if that is less: what is
-foreseen alone is too much when robots land, and would drive them to and fro. What accelerations add to these forces is
-an inertia at the point that touches, b along the ground and b_n across it: a point mass b, and (b_n − b) w wᵀ with the
-wrench w of a unit force across the ground.
+δ and δ̇ of the end of a step, so far as these are linear in its speeds. Whether it acts is decided before the step,
+with the speeds of its start: what other contacts of a tree do within the step is not foreseen, so that a point which
+they throw up may be pulled for that step, and friction may be more than μ times the N that results. Both vanish with
+the length of the step. Friction is a bristle as in :mod:`catena.algorithms.resistance`: stretched by s along the
+ground it pulls back with μ N s / σ, and slides when it is as long as σ. There, N is that of the start of the step, or
+what is foreseen for its end if that is less: what is foreseen alone is too much when robots land, and would drive
+them to and fro. What accelerations add to these forces is an inertia at the point that touches, b along the ground
+and b_n across it: a point mass b, and (b_n − b) w wᵀ with the wrench w of a unit force across the ground.
 """
 
 from __future__ import annotations

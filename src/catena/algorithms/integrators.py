@@ -1,6 +1,7 @@
 """One step in time, on the configuration manifold: integrators, each around any algorithm of forward dynamics.
 
-A step leads from (q, v) to the state a time dt later, under torques that are held during the step. Stages move from q
+A step leads from (q, v) to the state a time dt later, under torques and wrenches that are held during the step, or that
+are laws, asked at every stage. Stages move from q
 along tangent vectors u, as `integrate` does, so that quaternions stay what they are. Where speeds are seen from the
 moving link (planar, spherical and free joints), q(t) = q exp(u(t)) has the rate u̇ = v + ½ [u, v] + 1/12 [u, [u, v]] + …
 (Munthe-Kaas 1998), without which a method of Runge and Kutta would lose its order; elsewhere u̇ = v.
@@ -23,15 +24,18 @@ from catena.spatial import Dofs, Force
 from catena.sweeps import Field, Links
 
 Accelerations = Callable[..., Field]
-"""`accelerations(links, q, v)`: of the joints at a state, under what acts during the step; with a further argument, a
-time, springs and damping act as they will after that time."""
+"""`accelerations(links, q, v, after)`: of the joints at a state, a time `after` the start of the step, under what acts
+then; with a further argument `ahead`, a time, springs and damping act as they will after that time."""
+
+Acts = Callable[[Scalar, Field, Field], Field]
+"""What acts as a law: a field of torques or wrenches at a time after the start of a step, and a state (q, v)."""
 
 State = tuple[Field, Field]
 
 
 def semi_implicit(links: Links, accelerations: Accelerations, q: Field, v: Field, dt: Scalar) -> State:
     """Euler's method with the new speeds in q, of order 1; without losses, energy errors stay bounded for long."""
-    return advance(links, q, v, accelerations(links, q, v), dt)
+    return advance(links, q, v, accelerations(links, q, v, 0), dt)
 
 
 def advance(links: Links, q: Field, v: Field, a: Field, dt: Scalar) -> State:
@@ -45,8 +49,9 @@ def advance(links: Links, q: Field, v: Field, a: Field, dt: Scalar) -> State:
 def midpoint(links: Links, accelerations: Accelerations, q: Field, v: Field, dt: Scalar) -> State:
     """The explicit midpoint rule, of order 2: a step with the rates found half a step ahead."""
     q1, v1 = links.fields("q1 v1")
-    qm, vm, _ = stage(links, q, v, v, accelerations(links, q, v), dt * 0.5)
-    a = accelerations(links, qm, vm)
+    half = dt * 0.5
+    qm, vm, _ = stage(links, q, v, v, accelerations(links, q, v, 0), half)
+    a = accelerations(links, qm, vm, half)
     for k in links.base_to_tip():
         v1[k] = v[k] + a[k].scaled(dt)
         q1[k] = k.joint_type.integrate(q[k], vm[k].scaled(dt))  # the term of [u, v] vanishes in the middle
@@ -57,13 +62,13 @@ def rk4(links: Links, accelerations: Accelerations, q: Field, v: Field, dt: Scal
     """The classical method of Runge and Kutta, of order 4, on the manifold: four forward dynamics."""
     q1, v1 = links.fields("q1 v1")
     half, sixth = dt * 0.5, dt * (1 / 6)
-    a1 = accelerations(links, q, v)
+    a1 = accelerations(links, q, v, 0)
     q2, v2, u2 = stage(links, q, v, v, a1, half)
-    a2 = accelerations(links, q2, v2)
+    a2 = accelerations(links, q2, v2, half)
     q3, v3, u3 = stage(links, q, v, u2, a2, half)
-    a3 = accelerations(links, q3, v3)
+    a3 = accelerations(links, q3, v3, half)
     q4, v4, u4 = stage(links, q, v, u3, a3, dt)
-    a4 = accelerations(links, q4, v4)
+    a4 = accelerations(links, q4, v4, dt)
     for k in links.base_to_tip():
         v1[k] = v[k] + (a1[k] + a2[k] + a2[k] + a3[k] + a3[k] + a4[k]).scaled(sixth)
         u = (v[k] + u2[k] + u2[k] + u3[k] + u3[k] + u4[k]).scaled(sixth)
@@ -102,7 +107,7 @@ def linearly_implicit(links: Links, accelerations: Accelerations, q: Field, v: F
     A spring k and a damper d act on q + h v₁ and on v₁ = v + h a. What a adds to their torques, −(h²k + h d) a, is
     diagonal in joint coordinates: it goes to the armature, and all costs as much as forward dynamics.
     """
-    return semi_implicit(links, lambda links, q, v: accelerations(links, q, v, dt), q, v, dt)
+    return semi_implicit(links, lambda links, q, v, after: accelerations(links, q, v, after, dt), q, v, dt)
 
 
 @dataclass(frozen=True)
@@ -198,8 +203,8 @@ def step_function(
     """One step as a function: from (q, v), torques tau, a step dt and perhaps wrenches to the state (q, v) after it.
 
     `dynamics` is any function of forward dynamics, without losses: those, and springs, are taken into account here.
-    Further inputs are those of `resistances`, which are for steps of one stage (:data:`ONE_STAGE`), and what they
-    remember is given after the state.
+    Torques and wrenches may be laws (:data:`Acts`). Further inputs are those of `resistances`, which are for steps of
+    one stage (:data:`ONE_STAGE`), and what they remember is given after the state.
     """
     advance = INTEGRATORS[integrator]
     inputs = {"q": "q", "v": "v", "tau": "v", "dt": "robot", "f_ext": "force"}
@@ -207,17 +212,18 @@ def step_function(
     sticking = any(isinstance(law, JointFriction) for law in resistances)
 
     def algorithm(
-        links: Links, q: Field, v: Field, tau: Field, dt: Scalar, f_ext: Field | None = None, *more: Any
+        links: Links, q: Field, v: Field, tau: Field | Acts, dt: Scalar, f_ext: Field | Acts | None = None, *more: Any
     ) -> tuple[Field, ...]:
         given = iter(more)
         resisting = [law.during(links, q, v, dt, list(islice(given, len(law.inputs)))) for law in resistances]
 
-        def accelerations(links: Links, q: Field, v: Field, ahead: Scalar = 0) -> Field:
-            acting = _Acting(tau, q, v, joint_losses, springs, ahead, resisting, sticking)
+        def accelerations(links: Links, q: Field, v: Field, after: Scalar, ahead: Scalar = 0) -> Field:
+            torques: Any = tau(after, q, v) if callable(tau) else tau
+            wrenches: Any = f_ext(after, q, v) if callable(f_ext) else f_ext
+            acting = _Acting(torques, q, v, joint_losses, springs, ahead, resisting, sticking)
             swept: Any = links if is_zero(ahead) else _stiffened(links, ahead, joint_losses, springs)
-            wrenches: Any = f_ext
             if resisting:
-                swept, wrenches = resisted(swept, resisting), Wrenches(f_ext, resisting)
+                swept, wrenches = resisted(swept, resisting), Wrenches(wrenches, resisting)
             return dynamics.algorithm(swept, q, v, acting, wrenches)  # type: ignore[no-any-return]
 
         state = advance(links, accelerations, q, v, dt)

@@ -171,7 +171,7 @@ class _Ends(Resisting):
     def _pushes(self, k: Any) -> Iterator[tuple[Scalar, Scalar]]:
         """For each degree of freedom the torque of its spring, and what it loses for each unit of acceleration.
 
-        Beyond an end by e, k (e + h v₁) + d v₁ pushes back, and never pulls.
+        Beyond an end by e, k (e + h v₁) + d v₁ pushes back, if it does so with the speed of the start.
         """
         h = self.dt
         for i, (x, u) in enumerate(zip(self.q[k], self.v[k], strict=True)):

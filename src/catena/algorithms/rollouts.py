@@ -1,7 +1,8 @@
 """One turn of a rollout: a step with what goes on around it, torques from a controller, a cost, a watch on speeds.
 
 Controllers and costs are *laws*: algorithms of time and state, with inputs of their own. They are asked once a step, at
-its start, and torques are held until its end.
+its start, and what a controller says is held until its end, as that of a digital one. Laws of wrenches and of actuators
+are forces: a step asks them at all of its stages.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from catena.algorithms.integrators import Acts
 from catena.algorithms.resistance import Resistance
 from catena.functions.function import Function, Repeated
 from catena.scalars import Scalar, absolute, where
@@ -72,6 +74,34 @@ class _Spared:
         return Dofs([0] * k.joint_type.nv) if k.index in self.idle else self.field[k]
 
 
+def under(step: Function, drive: Law | None = None, wrench: Law | None = None) -> Function:
+    """A step under laws of actuators and of wrenches, which are asked at all of its stages.
+
+    Besides the inputs of the laws there is "t", the time at its start; where actuators drive, "tau" are controls.
+    """
+    laws = [law for law in (drive, wrench) if law is not None]
+    if not laws:
+        return step
+    inputs = {name: kind for name, kind in step.inputs.items() if name != "f_ext" or wrench is None}
+    inputs.update({"t": "robot"}, **{name: kind for law in laws for name, kind in law.inputs.items()})
+
+    def algorithm(links: Links, *given: Any) -> Any:
+        at = dict(zip(inputs, given, strict=True))
+
+        def acts(law: Law, *more: Any) -> Acts:
+            numbers = [*more, *[at[name] for name in law.inputs]]
+            return lambda after, q, v: law.algorithm(links, at["t"] + after, q, v, *numbers)
+
+        if drive is not None:
+            at["tau"] = acts(drive, at["tau"])
+        if wrench is not None:
+            at["f_ext"] = acts(wrench)
+        return step.algorithm(links, *[at.get(name) for name in step.inputs])
+
+    name = "/".join([step.name, *[law.name for law in laws]])
+    return replace(step, name=name, algorithm=algorithm, inputs=inputs)
+
+
 def turn(
     step: Function,
     control: Law | None = None,
@@ -87,7 +117,7 @@ def turn(
     sum so far of cost times dt; and with `watched` "bound", the largest speed that is allowed, and "over", how often a
     speed was above it so far. What the laws take has their own names.
     """
-    laws = [law for law in (control, cost, drive, wrench) if law is not None]
+    laws, acted = [law for law in (control, cost, drive, wrench) if law is not None], under(step, drive, wrench)
     found = {"tau": control is not None, "f_ext": wrench is not None}
     inputs = {name: kind for name, kind in step.inputs.items() if not found.get(name)}
     sums = {"count": bool(laws), "cost": cost is not None, "over": watched}
@@ -99,22 +129,22 @@ def turn(
     def algorithm(links: Links, *given: Any) -> tuple[Any, ...]:
         at = dict(zip(inputs, given, strict=True))
         q, v, dt = at["q"], at["v"], at["dt"]
+        at["t"] = at["count"] * dt if laws else None
 
         def asked(law: Law, *more: Any) -> Any:
-            return law.algorithm(links, at["count"] * dt, q, v, *more, *[at[name] for name in law.inputs])
+            return law.algorithm(links, at["t"], q, v, *more, *[at[name] for name in law.inputs])
 
         recalled: Any = None
         if control is not None and control.remembers:
             at["tau"], recalled = asked(control, at[RECALLED])
         else:
             at["tau"] = at["tau"] if control is None else asked(control)
-        at["tau"] = at["tau"] if drive is None else asked(drive, at["tau"])
-        at["f_ext"] = at.get("f_ext") if wrench is None else asked(wrench)
-        results = [*step.algorithm(links, *[at.get(name) for name in step.inputs])]
+        results = [*acted.algorithm(links, *[at.get(name) for name in acted.inputs])]
         if laws:
             results.append(at_base(links, at["count"] + 1))
         if cost is not None:
-            results.append(at_base(links, at["cost"] + dt * asked(cost, at["tau"])))
+            tau = at["tau"] if drive is None else asked(drive, at["tau"])
+            results.append(at_base(links, at["cost"] + dt * asked(cost, tau)))
         if watched:
             results.append(at_base(links, at["over"] + _too_fast(links, results[1], at["bound"])))
         results += [] if recalled is None else [at_base(links, recalled)]

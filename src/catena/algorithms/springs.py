@@ -126,7 +126,7 @@ def spring_energy(links: Links, q: Field) -> Field:
     for k in links.base_to_tip():
         stretch = stretch_at(k, q[k])
         half: Scalar = 0.5 * stretch.dot(k.stiffness * stretch)
-        energy[k] = half
+        energy[k] = half + k.strain
     for k in links.tip_to_base():
         energy[k.parent] += energy[k]
     return energy

@@ -3,14 +3,29 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from sys import float_info
-from typing import Any
+from typing import Any, Literal, TypeVar
 
 import numpy as np
 
 from catena.errors import ShapeError, UnsupportedError, kind_of, shown
 from catena.later import reading_files
 from catena.model.tree import Tree
+
+Taken = TypeVar("Taken", bound=Callable[..., Any])
+Closed = Literal["", "held", "forest"]
+"""What an answer is of systems with constraints: refused; with them held; or the same with and without them."""
+
+
+def of_systems(closed: Closed) -> Callable[[Taken], Taken]:
+    """Declare what a public method or function does with systems, as `closed` of a question does; without: refuse."""
+
+    def declared(taken: Taken) -> Taken:
+        taken.closed = closed  # type: ignore[attr-defined]
+        return taken
+
+    return declared
 
 
 def real(what: str, value: Any, above: float = -math.inf, below: float = math.inf, least: float = -math.inf) -> float:

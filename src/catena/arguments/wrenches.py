@@ -38,7 +38,7 @@ def wrenches(robot: Robot, f_ext: npt.ArrayLike | Mapping[Any, npt.ArrayLike], q
     signature = Signature(question, ports, (), np.dtype(float))
     given, batch = signature.arguments(tuple(f_ext.values())) if ports else ([], ())
     total = np.zeros((*batch, robot.tree.n, 6))
-    carry = _carry(np.dtype(float)) if ports else None
+    carry = carrying() if ports else None
     for link, wrench in zip(f_ext, given, strict=True):
         frame = robot.frame(link)
         if frame.link >= 0 and carry is not None:
@@ -55,6 +55,16 @@ def frames_of(robot: Robot, links: tuple[Any, ...], dtype: np.dtype[Any]) -> Mad
     frames = [robot.frame(link) for link in links]
     places = np.stack([_place(frame) for frame in frames])
     return wrench_table(_carry(dtype), [frame.link for frame in frames], places, robot.tree.n)
+
+
+def placed_frames(robot: Robot, links: tuple[Any, ...]) -> list[tuple[int, Array]]:
+    """Of these links and frames the link that each sits on, -1 for the base, and the twelve numbers of its place."""
+    return [(frame.link, _place(frame)) for frame in map(robot.frame, links)]
+
+
+def carrying() -> Any:
+    """What carries wrenches in Python: the kernel that takes the twelve numbers of a frame and a wrench."""
+    return _carry(np.dtype(float))
 
 
 @functools.cache

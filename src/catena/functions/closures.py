@@ -133,10 +133,13 @@ class Closures:
             scale = 1.0 / where(independence > INDEPENDENT, 1.0, 0.0)  # infinite, so that processors tell
             for k in links.base_to_tip():
                 a[k] = Dofs([scale * x for x in a[k]])
-            return a, [[times_known(scale, x) for x in row] for row in forces]
+            (held,) = links.fields("held")
+            held[links.base] = [times_known(scale, x) for row in forces for x in row]
+            return a, held
 
         known = f"{name}/closed chains/{self._digest}"
-        quick = Function(f"{known}/fast", sure, fast.inputs, self._answer)
+        numbers = {"a": "v", "forces": f"robot:{len(self.constraints)},6"}  # of which weighted sums have gradients
+        quick = Function(f"{known}/fast", sure, fast.inputs, numbers, loops=False)
         return Function(known, by_recipe, fast.inputs, self._answer, recipe=recipe, double=True, fast=quick)
 
     def _dynamics(self, fast: Function, more: Sequence[str], ask: Ask, *arrays: Array) -> tuple[Array, Array]:

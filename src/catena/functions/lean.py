@@ -1,113 +1,119 @@
-"""The quick way of a call in Python, for where machine code may not call Python: one sample, at a desk.
+"""The lean way of a call in Python, for calls that machine code does not answer by itself.
 
-A desk is memory with its addresses in place: arguments are copied to it, results from it. A call that differs in
-anything from the one that its way was made for is declined, and goes the general way.
+What a combination of options needs is found out once. Then the arrays of a call go to a desk
+(:mod:`catena.kernels.call.desk`) that was laid out for their shapes. What fits none is declined, and goes the way that
+knows every case and has words for every mistake.
 """
 
 from __future__ import annotations
 
-import ctypes
-import math
-from collections.abc import Hashable, Mapping, Sequence
-from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from catena.arguments.arrays import MOST_LEADING, Shape, is_chunked
+from catena.arguments.wrenches import placed_frames
+
 if TYPE_CHECKING:
     from catena.functions.question import Answer
-    from catena.kernels.call.kernel import Kernel
+    from catena.kernels.call.desk import Desk
 
 DECLINED = object()
 """What is no answer."""
 
-_WORDS = frozenset((str, bool, type, type(None)))
-_ARRAYS: Mapping[type, Hashable] = {np.ndarray: (), float: (0,)}
-"""What may stand for an array, and its mark in patterns, which is like no word."""
-
-
-def pattern(question: object, args: Sequence[Any], named: Mapping[str, Any]) -> tuple[Hashable, ...] | None:
-    """What calls have in common that are answered in one way; None if one holds anything but arrays and words."""
-    found: list[Hashable] = [question, len(args), *named]
-    for x in (*args[1:], *named.values()):
-        kind = type(x)
-        if kind in _WORDS:
-            found.append(x)
-        elif kind in _ARRAYS:
-            found.append(_ARRAYS[kind])
-        else:
-            return None
-    return tuple(found)
-
-
-class _Desk(NamedTuple):
-    inputs: tuple[np.ndarray, ...]
-    outputs: tuple[np.ndarray, ...]
-    flat: tuple[tuple[np.ndarray, np.ndarray], ...]  # the results and as many zeros
-    run: Any
-    kept: tuple[Any, ...]
+_MOST = 16  # shapes of calls whose desks are kept
 
 
 class Lean:
-    """How one kind of call is answered. `places` says which value each input is, the asked one's own below 0."""
+    """How calls with one combination of options are answered.
 
-    def __init__(self, found: Answer, places: Sequence[int]) -> None:
-        self._found, self._watched = found, found.watch is not None
-        self._ports = [(place, p.shape, p.positive) for place, p in zip(places, found.kernel.inputs, strict=True)]
-        self._desks: list[_Desk] = []  # that nobody uses now; one operation on it is whole or not done at all
+    `places` says which value each input is, the asked one's own below 0; `out` where that is, None if it is not given;
+    `mapped` which input is a mapping of wrenches, None if none is, and `frames` the link and place of each of its keys.
+    """
+
+    def __init__(
+        self, found: Answer, places: Sequence[int], out: int | None, mapped: int | None, frames: Sequence[Any]
+    ) -> None:
+        from catena.kernels.call.desk import Unfit
+
+        self._found, self._places, self._out, self._mapped, self._frames = found, places, out, mapped, frames
+        self._unfit = Unfit
+        self._desks: dict[
+            tuple[Shape, ...], list[Desk]
+        ] = {}  # that nobody uses now; one operation on it is whole or not done at all
 
     def __call__(self, own: Sequence[Any], values: Sequence[Any]) -> Any:
         """The answer, or `DECLINED`."""
-        try:
-            desk = self._desks.pop()
-        except IndexError:
-            desk = _desk(self._found.kernel)
-        results = self._at(desk, own, values)
-        self._desks.append(desk)
-        return results if results is DECLINED else self._found.returned(results)
-
-    def _at(self, desk: _Desk, own: Sequence[Any], values: Sequence[Any]) -> Any:
-        for (place, shape, positive), memory in zip(self._ports, desk.inputs, strict=True):
-            x = values[place] if place >= 0 else own[~place]
-            if type(x) is np.ndarray:
-                if x.shape != shape or positive or x.dtype.kind not in "fiub":
-                    return DECLINED
-            elif type(x) is not float or shape or (positive and not 0.0 < x < math.inf):
+        arrays, shapes, found = [], [], self._found
+        given = [values[place] if place >= 0 else own[~place] for place in self._places]
+        if self._mapped is not None:
+            given += given.pop(self._mapped).values()
+        for x in given:
+            if type(x) is not np.ndarray:
+                x = _as_array(x)
+            if x.dtype.kind not in "fiub":
                 return DECLINED
-            memory[...] = x
-        desk.run()
-        if self._watched and not all(math.isfinite(x.dot(zeros)) for x, zeros in desk.flat):
+            arrays.append(x)
+            shapes.append(x.shape)
+        key = tuple(shapes)
+        try:
+            try:
+                desk = self._desks[key].pop()
+            except (KeyError, IndexError):
+                desk = self._laid_out(key)
+            results = desk.answer(arrays, None if self._out is None else values[self._out], found.watch)
+        except self._unfit:
             return DECLINED
-        return [x.copy() if x.ndim else x[()] for x in desk.outputs]
+        self._desks[key].append(desk)
+        return results[0] if len(results) == 1 else found.returned(results)
+
+    def _laid_out(self, shapes: tuple[Shape, ...]) -> Desk:
+        """A desk for arrays of these shapes; if they have a mistake, others will say what it is."""
+        from catena.arguments.wrenches import carrying
+        from catena.kernels.call.desk import Desk, Unfit, Wrenches
+
+        kernel, mapped, count = self._found.kernel, self._mapped, len(self._frames)
+        samples = [p.shape for i, p in enumerate(kernel.inputs) if i != mapped] + [(6,)] * count
+        leading = [s[: len(s) - len(sample)] for s, sample in zip(shapes, samples, strict=True)]
+        if any(a + b != s or len(a) > MOST_LEADING for a, b, s in zip(leading, samples, shapes, strict=True)):
+            raise Unfit
+        try:
+            batch = np.broadcast_shapes(*leading)
+        except ValueError:
+            raise Unfit from None
+        if 0 in batch:
+            raise Unfit
+        wrenches = None
+        if mapped is not None:
+            over = batch if any(leading[len(leading) - count :]) else ()
+            wrenches = Wrenches(carrying(), mapped, self._frames, kernel.inputs[mapped].shape[0], over)
+        desk = Desk(kernel, shapes, batch, wrenches)
+        if len(self._desks) >= _MOST:
+            self._desks = {}
+        self._desks.setdefault(shapes, [])
+        return desk
 
 
-def _desk(kernel: Kernel) -> _Desk:
-    from catena.kernels.call.procedures import aligned
-    from catena.kernels.call.scratch import ALIGNMENT
-
-    inputs, outputs = ([np.empty(p.shape, kernel.dtype) for p in ports] for ports in (kernel.inputs, kernel.outputs))
-    rows, results = (np.array([x.ctypes.data for x in some], dtype=np.int64) for some in (inputs, outputs))
-    scratch = np.empty(kernel.single_scratch + ALIGNMENT, dtype=np.uint8)
-    single = ctypes.PYFUNCTYPE(None, *[ctypes.c_void_p] * 4)(kernel.single_entry)
-    run = partial(single, kernel.context_address, rows.ctypes.data, results.ctypes.data, aligned(scratch))
-    flat = tuple((x.reshape(-1), np.zeros(x.size, x.dtype)) for x in outputs)
-    return _Desk(tuple(inputs), tuple(outputs), flat, run, (kernel, rows, results, scratch))
+def _as_array(x: Any) -> np.ndarray:
+    """Anything as an array, of objects where it is none or Dask's."""
+    if not is_chunked(x):
+        try:
+            return np.asarray(x)
+        except Exception:  # whatever the conversion of somebody's object raises
+            pass
+    return np.empty((), dtype=object)
 
 
-def lean(found: Answer, args: Sequence[Any], named: Mapping[str, Any], names: Sequence[str]) -> Lean | None:
-    """The quick way of calls like this one, if there is one: `names` are those of all parameters."""
-    from catena.kernels.call.job import SHARED_WORK
+def lean(found: Answer, asked: Any, given: Sequence[str], values: Sequence[Any]) -> Lean | None:
+    """The lean way of calls like this one, with values for the parameters in `given`, None if there is none."""
     from catena.kernels.call.kernel import Kernel
-    from catena.kernels.call.procedures import MAX_SCRATCH
 
-    kernel = found.kernel
-    if not isinstance(kernel, Kernel) or kernel.single_scratch > MAX_SCRATCH or kernel.operations >= SHARED_WORK:
+    if not isinstance(found.kernel, Kernel):
         return None
-    given = [*names[: len(args) - 1], *named]
-    values = dict(zip(given, (*args[1:], *named.values()), strict=True))
-    sources = set(found.sources)
-    if "out" in values or any(type(x) in _ARRAYS for name, x in values.items() if name not in sources):
+    places = [~x if isinstance(x, int) else given.index(x) for x in found.sources]
+    mapped = [i for i, place in enumerate(places) if place >= 0 and isinstance(values[place], Mapping)]
+    frames = placed_frames(asked, tuple(values[places[mapped[0]]])) if mapped else ()
+    if len(mapped) > 1 or (mapped and not frames):
         return None
-    if any(isinstance(x, str) and type(values.get(x)) not in _ARRAYS for x in sources):
-        return None
-    return Lean(found, [~x if isinstance(x, int) else given.index(x) for x in found.sources])
+    return Lean(found, places, given.index("out") if "out" in given else None, mapped[0] if mapped else None, frames)

@@ -13,7 +13,8 @@ code directly (:mod:`catena.kernels.call.answer_ir`); calls that it leaves alone
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from functools import update_wrapper
 from typing import Any, ClassVar, NamedTuple, TypeVar, cast
@@ -24,11 +25,12 @@ import numpy.typing as npt
 from catena.arguments.arrays import Port, Signature
 from catena.arguments.chunks import any_chunked
 from catena.arguments.dtypes import checked_dtype
+from catena.arguments.scalars import Closed
 from catena.arguments.wrenches import frames_of, wrenches
 from catena.errors import ShapeError, SpeedWarning, UnknownNameError, UnsupportedError, kind_of, warn
 from catena.functions.chunked import in_chunks
 from catena.functions.function import Function
-from catena.functions.lean import DECLINED, lean, pattern
+from catena.functions.lean import DECLINED, lean
 from catena.functions.store import Compiled, is_unrolled
 from catena.functions.watch import Watch
 from catena.kernels.call.words import MAPPED, OWN, Given, Role
@@ -47,6 +49,9 @@ ROLES: Mapping[str, Role] = {
     "Wrenches": Role.MAPPING_OR_ARRAY,
 }
 """What a parameter is for, by its annotation; all others are options."""
+
+
+_WORDS = frozenset((str, bool, type, type(None)))  # which can be told from each other and from all else
 
 
 class Answering:
@@ -97,12 +102,12 @@ class Answering:
         return ""
 
 
-def question(answer: Function | Rule, inverts: str = "", closed: bool = False) -> Callable[[Method], Method]:
+def question(answer: Function | Rule, inverts: str = "", closed: Closed = "") -> Callable[[Method], Method]:
     """Declare a method as a question that one function answers, or the one that a rule chooses.
 
     `inverts` names the matrix that it needs the inverse of, if any, such as "M"; see :class:`Watch`.
-    With `closed` the answer is right of systems with constraints too: it honours them, or they do not matter to it
-    (placements, energies, M as a matrix). What does not say so is refused there.
+    `closed` says what the answer is of systems with constraints: "held" of one that honours them, "forest" of one that
+    they do not matter to (placements, energies, M as a matrix). What does not say so is refused there.
     """
 
     def declared(method: Method) -> Method:
@@ -145,13 +150,14 @@ class Declared:
     """A question: its parameters with their roles, and the way from a call to an answer that knows every case."""
 
     def __init__(
-        self, method: Callable[..., Any], answer: Function | Rule, inverts: str = "", closed: bool = False
+        self, method: Callable[..., Any], answer: Function | Rule, inverts: str = "", closed: Closed = ""
     ) -> None:
         self.name, self._answer, self.inverts, self.closed = method.__name__, answer, inverts, closed
         _, *parameters = inspect.signature(method).parameters.values()
         self.names = tuple(p.name for p in parameters)
         self.roles = tuple(_role(p) for p in parameters)
         self.defaults = tuple(p.default for p in parameters)
+        self._marked: dict[tuple[Any, ...], list[tuple[int, Role]]] = {}
         self.positional = sum(p.kind is p.POSITIONAL_OR_KEYWORD for p in parameters)
         self.number = -1
         self._method = method
@@ -159,21 +165,43 @@ class Declared:
         self._wrapper: type | None = None
 
         def general(*args: Any, **kwargs: Any) -> Any:
-            known = pattern(self, args, kwargs) if self.number < 0 and args else None
-            if known is not None and isinstance(args[0], Answering):
-                way = args[0]._compiled.known(known)
-                if way is not None and (quick := way(args[0]._own, (*args[1:], *kwargs.values()))) is not DECLINED:
+            known = self._pattern(args, kwargs)
+            if known is not None and (way := args[0]._compiled.known(known)) is not None:
+                quick = way(args[0]._own, (*args[1:], *kwargs.values()))
+                if quick is not DECLINED:
                     return quick
             asked, *values = self._bound(*args, **kwargs)
             if not isinstance(asked, Answering):
                 raise TypeError(f"{method.__qualname__} is asked of a Robot, not of {kind_of(asked)}")
             answer = self.answer(asked, values)
             if known is not None:
-                asked._compiled.once(known, lambda: lean(self._known(asked, values), args, kwargs, self.names))
+                found, given = self._known(asked, values), [*self.names[: len(args) - 1], *kwargs]
+                with suppress(OSError):  # files of the package that cannot be read now: a later call finds the way
+                    asked._compiled.once(known, lambda: lean(found, asked, given, (*args[1:], *kwargs.values())))
             return answer
 
         self.general: Callable[..., Any] = update_wrapper(general, method)
         self.general.question = self  # type: ignore[attr-defined]
+
+    def _pattern(self, args: Sequence[Any], named: Mapping[str, Any]) -> Hashable:
+        """What calls of an object have in common that are answered in one way; None if that cannot be told."""
+        if not args or not isinstance(args[0], Answering):
+            return None
+        form, values = (len(args), *named), (*args[1:], *named.values())
+        try:
+            marked = self._marked[form]
+        except KeyError:
+            marked = self._marked[form] = self._to_mark(len(args) - 1, named)
+        try:
+            return self, *form, *[x is None for x in values], *[_mark(role, values[i]) for i, role in marked]
+        except Exception:  # whatever an object's own hash raises
+            return None
+
+    def _to_mark(self, positional: int, named: Iterable[str]) -> list[tuple[int, Role]]:
+        """Which values of a call matter for its pattern, besides whether they are None, and their roles."""
+        known = dict(zip(self.names, self.roles, strict=True))
+        roles = [*self.roles[:positional], *[known.get(name, Role.OPTION) for name in named]]
+        return [(i, role) for i, role in enumerate(roles) if role not in (Role.ARRAY, Role.OUT)]
 
     def answer(self, asked: Answering, values: Sequence[Any]) -> Any:
         """The answer for values of all parameters, in order."""
@@ -219,7 +247,8 @@ class Declared:
         """What messages call it."""
         return asked._called(self.name)
 
-    def _key(self, role: Role, value: Any, default: Any) -> Any:
+    @staticmethod
+    def _key(role: Role, value: Any, default: Any) -> Any:
         """What a value is for the choice of a procedure."""
         if role is Role.OPTION:
             return str.__str__(value) if isinstance(value, str) else value  # other classes of words may compare oddly
@@ -324,6 +353,18 @@ def _kept(given: Sequence[Array], wanted: Sequence[Array | None]) -> list[Array]
 
 def _role(parameter: inspect.Parameter) -> Role:
     return Role.OUT if parameter.name == "out" else ROLES.get(str(parameter.annotation), Role.OPTION)
+
+
+def _mark(role: Role, x: Any) -> Hashable:
+    """What a value has in common with others that are treated alike."""
+    kind = type(x)
+    if kind in _WORDS:
+        return cast(Hashable, x)
+    if kind is np.ndarray and role is not Role.OPTION:
+        return Given.ARRAY
+    if role is Role.MAPPING_OR_ARRAY and kind is dict:
+        return kind, *x, *map(type, x)
+    return cast(Hashable, _hashable(Declared._key(role, x, None)))
 
 
 def _hashable(key: Any) -> Any:

@@ -59,6 +59,9 @@ class Identified:
     prior_residuals: Array
     confidence: float
 
+    def __post_init__(self) -> None:
+        a_robot("Identified", self.robot)
+
     @property
     def undetermined(self) -> tuple[str, ...]:
         """The combinations that the data do not determine by themselves, in words."""

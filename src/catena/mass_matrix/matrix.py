@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from catena.arguments.arrays import Port, as_array, batch_shape, is_chunked
+from catena.arguments.scalars import of_systems
 from catena.errors import ShapeError, UnsupportedError
 from catena.functions.function import Function, kind
 from catena.functions.question import Answering, Rule, question
@@ -57,6 +58,7 @@ def _matrix_of(robot: Robot, q: Array, parameters: Any = None, **options: Any) -
     return MassMatrix(robot, q, parameters=parameters, **options)
 
 
+@of_systems("forest")
 class MassMatrix(Answering, NotAnArray):
     """M(q) of one configuration or of a batch: multiply, solve, factor, take determinants, each in O(n).
 
@@ -153,7 +155,7 @@ class MassMatrix(Answering, NotAnArray):
         """x M, likewise: for a vector (nv,), a matrix (..., k, nv), or vectors (..., nv) that go with those of q."""
         return product_from_the_left("x @ MassMatrix", self.robot.nv, self.q.ndim, self.times, x)
 
-    @question(_action("times", inverse=False), closed=True)
+    @question(_action("times", inverse=False), closed="forest")
     def times(self, x: npt.ArrayLike, *, out: Array | None = None) -> Array:
         """The product M x for vectors x, (..., nv): (..., nv). O(n)."""
 
@@ -186,11 +188,11 @@ class MassMatrix(Answering, NotAnArray):
         With z white noise of variance kT it is a velocity of the canonical ensemble.
         """
 
-    @question(_action("quadratic_form", inverse=False), closed=True)
+    @question(_action("quadratic_form", inverse=False), closed="forest")
     def quadratic_form(self, v: npt.ArrayLike, *, out: Array | None = None) -> Any:
         """The number vᵀ M v, (...,), twice the kinetic energy at velocities v, (..., nv). O(n)."""
 
-    @question(_action("diagonal", inverse=False), closed=True)
+    @question(_action("diagonal", inverse=False), closed="forest")
     def diagonal(self, *, out: Array | None = None) -> Array:
         """The diagonal of M, (..., nv). O(n)."""
 
@@ -198,7 +200,7 @@ class MassMatrix(Answering, NotAnArray):
     def inv_diagonal(self, *, out: Array | None = None) -> Array:
         """The diagonal of M⁻¹, (..., nv). O(n)."""
 
-    @question(_action("dense", inverse=False), closed=True)
+    @question(_action("dense", inverse=False), closed="forest")
     def dense(self, *, out: Array | None = None) -> Array:
         """M as an array, (..., nv, nv). O(n²) time and memory."""
 

@@ -33,6 +33,7 @@ _PER_LINK = (
     "mass",
     "com",
     "inertia",
+    "strain",
 )
 _NAMES = ("link_names", "joint_names")
 _PER_Q = ("lower", "upper")

@@ -12,7 +12,10 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
 
 from catena.errors import ModelError
 from catena.model.spaces import Plane, Pose, Rotation, Space, rotation_of_quaternion
@@ -302,6 +305,37 @@ def in_kernels(code: int) -> type[JointType]:
 
 
 BY_NAME: dict[str, type[JointType]] = {joint.name: joint for joint in JOINT_TYPES}
+
+
+PACKAGED = len(JOINT_TYPES)
+"""From this code on, types are users'."""
+
+
+def names_of_users(codes: npt.NDArray[Any]) -> dict[int, str]:
+    """The names of those types among these codes that users have added."""
+    if not codes.size or codes.max() < PACKAGED:
+        return {}
+    return {code: in_kernels(code).name for code in np.unique(codes).tolist() if PACKAGED <= code != AnyScrew.code}
+
+
+def codes_here(
+    names: dict[int, str], codes: npt.NDArray[Any], nq: npt.NDArray[Any], nv: npt.NDArray[Any]
+) -> npt.NDArray[Any]:
+    """Codes of joints from another process as they are in this one; `nq` and `nv` are the joints' sizes.
+
+    ModelError if a type is not known here, or has other sizes.
+    """
+    found: npt.NDArray[Any] = codes.copy()
+    for code, name in names.items():
+        same = code < len(JOINT_TYPES) and JOINT_TYPES[code].name == name
+        joint, at = JOINT_TYPES[code] if same else BY_NAME.get(name), codes == code
+        if joint is None or np.any(nq[at] != joint.nq) or np.any(nv[at] != joint.nv):
+            what = "is not known here" if joint is None else "has other sizes here"
+            raise ModelError(
+                f"a pickled Tree: its joint type {name!r} {what}; call add_joint_type with it before loading"
+            )
+        found[at] = joint.code
+    return found
 
 
 def add_joint_type(joint: type[JointType]) -> type[JointType]:

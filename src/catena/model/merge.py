@@ -30,6 +30,7 @@ class Bodies:
     frames: dict[int, Frame]  # by link: those merged into another
 
 
+@np.errstate(over="ignore", invalid="ignore")  # what is not finite is refused by name with the tree
 def merged(
     topology: Topology, fixed: Array, rotation: Array, position: Array, mass: Array, com: Array, inertia: Array
 ) -> Bodies:

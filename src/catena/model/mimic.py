@@ -119,6 +119,7 @@ def eliminated(tree: Tree) -> Tree:
     own = np.ones(tree.n, dtype=bool)
     own[list(follows)] = False
     changed, notes = _felt(tree, follows)
+    strain = changed.pop("strain")
     starts: dict[str, Any] = {}
     for start in ("q_start", "v_start"):
         sizes = np.diff(getattr(tree, start)) * own
@@ -126,7 +127,7 @@ def eliminated(tree: Tree) -> Tree:
         owner = np.repeat(np.arange(tree.n), np.diff(getattr(tree, start)))
         for field in _Q if start == "q_start" else _V:
             changed[field] = changed.get(field, getattr(tree, field))[own[owner]]
-    return replace(tree, **starts, **changed, warnings=(*tree.warnings, *notes))
+    return replace(tree, **starts, **changed, strain=strain, warnings=(*tree.warnings, *notes))
 
 
 def _resolved(tree: Tree, number: dict[str, int], joint: int) -> Follows:
@@ -149,13 +150,13 @@ def _resolved(tree: Tree, number: dict[str, int], joint: int) -> Follows:
 
 def _felt(tree: Tree, follows: dict[int, Follows]) -> tuple[dict[str, Any], list[str]]:
     """What leaders have with their followers, in the order of all joints; and notes about limits that exclude."""
-    new = {field: np.array(getattr(tree, field)) for field in (*_Q, *_V)}
+    new = {field: np.array(getattr(tree, field)) for field in (*_Q, *_V, "strain")}
     empty = []
     for joint, (leader, ratio, offset) in follows.items():
         i, k, l, m = tree.v_start[joint], tree.v_start[leader], tree.q_start[joint], tree.q_start[leader]
         for field, factor in (("armature", ratio * ratio), ("damping", ratio * ratio), ("friction", abs(ratio))):
             new[field][k] += factor * float(getattr(tree, field)[i])
-        _add_spring(tree, new, i, k, ratio, offset)
+        new["strain"][leader] += _add_spring(tree, new, i, k, ratio, offset)
         if ratio == 0:
             continue
         new["velocity_limit"][k] = min(new["velocity_limit"][k], float(tree.velocity_limit[i]) / abs(ratio))
@@ -169,13 +170,19 @@ def _felt(tree: Tree, follows: dict[int, Follows]) -> tuple[dict[str, Any], list
     return new, notes
 
 
-def _add_spring(tree: Tree, new: dict[str, Array], i: int, k: int, ratio: float, offset: float) -> None:
-    """Add the spring of speed i, stiffness (rest − ratio q − offset), to that of the leader's speed k."""
-    stiffness = float(tree.stiffness[i]) * ratio * ratio
-    if stiffness:
-        total = new["stiffness"][k] + stiffness
-        slack = new["stiffness"][k] * new["rest"][k] + stiffness * (tree.rest[i] - offset) / ratio
-        new["stiffness"][k], new["rest"][k] = total, slack / total
+def _add_spring(tree: Tree, new: dict[str, Array], i: int, k: int, ratio: float, offset: float) -> float:
+    """Add the spring of speed i, stiffness (rest − ratio q − offset), to that of the leader's speed k.
+
+    Two springs that are slack at different places, a and b, hold energy wherever the leader is: their sum is one spring
+    and ½ (a − b)² times their stiffness in series, which is given back. One that does not move holds all of it.
+    """
+    given, stiffness = float(tree.stiffness[i]), float(tree.stiffness[i]) * ratio * ratio
+    if not stiffness:
+        return 0.5 * given * (float(tree.rest[i]) - offset) ** 2
+    before, rest, slack = float(new["stiffness"][k]), float(new["rest"][k]), (tree.rest[i] - offset) / ratio
+    total = before + stiffness
+    new["stiffness"][k], new["rest"][k] = total, (before * rest + stiffness * slack) / total
+    return 0.5 * before * (stiffness / total) * float(rest - slack) ** 2
 
 
 def _found(tree: Tree) -> Followers | None:

@@ -204,7 +204,7 @@ def _links(tree: Tree, order: Array) -> Tree:
     changes.update(parent=np.arange(-1, length - 1), q_start=q_start, v_start=v_start, lower=-per_q, upper=per_q)
     changes.update(dict.fromkeys(("velocity_limit", "effort_limit"), per_v))
     changes.update(dict.fromkeys(("damping", "friction", "stiffness", "rest"), np.broadcast_to(0.0, per_v.shape)))
-    changes.update(armature=tree.armature[own], frames={}, mimic={}, meshes={})
+    changes.update(armature=tree.armature[own], frames={}, mimic={}, meshes={}, strain=np.broadcast_to(0.0, length))
     changes.update(link_names=tree.link_names[:length], joint_names=tree.joint_names[:length])
     return replace(tree, **changes)
 

@@ -7,6 +7,8 @@ making it did.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from math import isfinite
+from numbers import Real
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,6 +18,7 @@ from catena.errors import ModelError, kind_of, shown
 from catena.model.actuators import Actuator
 from catena.model.joints import BY_NAME, JOINT_TYPES
 from catena.model.mimic import followers
+from catena.model.parts import Mimic
 from catena.model.tree import Frame, Tree, without_repetitions
 
 Array = npt.NDArray[Any]
@@ -71,6 +74,7 @@ _NUMBERS = {
     "armature": _Numbers(("nv",), "finite numbers of zero or more", _not_negative),
     "stiffness": _Numbers(("nv",), "finite numbers of zero or more", _not_negative),
     "rest": _Numbers(("nv",), _FINITE, np.isfinite),
+    "strain": _Numbers(("n",), "finite numbers of zero or more", _not_negative),
     "gravity": _Numbers((3,), _FINITE, np.isfinite),
     "base_com": _Numbers((3,), _FINITE, np.isfinite),
     "base_inertia": _Numbers((3, 3), _FINITE, np.isfinite),
@@ -92,7 +96,10 @@ def _check_all(tree: Tree) -> None:
         _require(tree, field, wanted.expected, wanted.good(core), core)
     lower, upper = (without_repetitions(getattr(tree, field)) for field in ("lower", "upper"))
     _require(tree, "lower", "lower limits not above upper ones", lower <= upper, lower)
-    _check_rest(tree)
+    followers(tree)  # names those whose leaders are missing
+    for name, frame in tree.frames.items():
+        _check_frame(tree, name, frame)
+    _check_actuators(tree)
 
 
 def _fault(tree: Tree, field: str, expected: str, found: object) -> ModelError:
@@ -120,7 +127,7 @@ def _check_integers(tree: Tree) -> None:
     """How links hang together, and which coordinates are whose: what loops and addresses are made of."""
     if not isinstance(tree.parent, np.ndarray) or tree.parent.ndim != 1:
         raise _fault(tree, "parent", "an array of int64 of shape (n,)", kind_of(tree.parent))
-    n = len(tree.parent)
+    n = tree.n
     for field, dtype, shape in (
         ("parent", np.int64, (n,)),
         ("joint_type", np.int8, (n,)),
@@ -128,6 +135,7 @@ def _check_integers(tree: Tree) -> None:
         ("v_start", np.int64, (n + 1,)),
     ):
         _check_array(tree, field, dtype, shape)
+    _check_words(tree)
     before = (tree.parent >= -1) & (tree.parent < np.arange(n))
     _require(tree, "parent", "-1 for the base or the number of an earlier link", before, tree.parent)
     types = without_repetitions(tree.joint_type)
@@ -144,7 +152,7 @@ def _check_integers(tree: Tree) -> None:
 def _following(tree: Tree) -> Array:
     """Which joints may do without coordinates, because they mimic others and have none."""
     following = np.zeros(tree.n, dtype=bool)
-    if isinstance(tree.mimic, Mapping) and len(tree.mimic):
+    if tree.mimic:
         mimic = np.array([name in tree.mimic for name in tree.joint_names], dtype=bool)
         following = (
             mimic
@@ -155,35 +163,59 @@ def _following(tree: Tree) -> Array:
     return following
 
 
-def _check_rest(tree: Tree) -> None:
+def _check_words(tree: Tree) -> None:
+    """What is called what, and who follows whom: asked early, as all else is looked up by these names."""
     for field in ("link_names", "joint_names"):
         names = getattr(tree, field)
         if not isinstance(names, Sequence):
             raise _fault(tree, field, f"{tree.n} names", kind_of(names))
         if len(names) != tree.n:
             raise _fault(tree, field, f"{tree.n} names", len(names))
-        _check_words(tree, field, names)
-    _check_words(tree, "name", (tree.name,))
-    _check_words(tree, "base_name", (tree.base_name,))
-    _check_words(tree, "warnings", tree.warnings)
-    if not isinstance(tree.base_mass, float | int) or not 0 <= tree.base_mass < np.inf:
+        _check_strings(tree, field, names)
+    _check_strings(tree, "name", (tree.name,))
+    _check_strings(tree, "base_name", (tree.base_name,))
+    _check_strings(tree, "warnings", tree.warnings)
+    if not isinstance(tree.base_mass, float | int) or not _finite(tree.base_mass) or tree.base_mass < 0:
         raise _fault(tree, "base_mass", "a finite mass of zero or more", shown(tree.base_mass))
     for field in ("frames", "mimic", "meshes", "actuators"):
         if not isinstance(getattr(tree, field), Mapping):
             raise _fault(tree, field, "a mapping", kind_of(getattr(tree, field)))
-    followers(tree)  # names those whose leaders are missing
-    for name, frame in tree.frames.items():
-        _check_frame(tree, name, frame)
-    dofs = dict(zip(tree.joint_names, np.diff(tree.v_start).tolist(), strict=True)) if tree.actuators else {}
-    for name, each in tree.actuators.items():
-        if not isinstance(each, Actuator) or dofs.get(each.joint) != 1:
-            raise _fault(tree, f"actuators[{name!r}]", "an actuator of a joint of one degree of freedom", f"{each!r}")
+    for name, rule in tree.mimic.items():
+        if not isinstance(rule, Mimic) or not isinstance(rule.master, str) or not _finite(*rule[1:]):
+            raise _fault(tree, f"mimic[{name!r}]", "the name of a joint, and two finite numbers", f"{rule!r}")
 
 
-def _check_words(tree: Tree, field: str, words: Sequence[Any]) -> None:
+def _check_strings(tree: Tree, field: str, words: Sequence[Any]) -> None:
     if type(words) is tuple and not all(issubclass(kind, str) for kind in set(map(type, words))):
         odd = next(word for word in words if not isinstance(word, str))
         raise _fault(tree, field, "strings", kind_of(odd))
+
+
+def _finite(*numbers: Any) -> bool:
+    """Whether these are real numbers that a double can hold."""
+    try:
+        return all(isinstance(x, Real) and isfinite(x) for x in numbers)
+    except OverflowError:  # a whole number of hundreds of digits
+        return False
+
+
+def _check_actuators(tree: Tree) -> None:
+    dofs = dict(zip(tree.joint_names, np.diff(tree.v_start).tolist(), strict=True)) if tree.actuators else {}
+    for name, each in tree.actuators.items():
+        if not isinstance(each, Actuator) or not isinstance(each.joint, str) or dofs.get(each.joint) != 1:
+            raise _fault(tree, f"actuators[{name!r}]", "an actuator of a joint of one degree of freedom", f"{each!r}")
+        ranges = (each.control_range, each.force_range)
+        if not _finite(each.gear, each.gain) or not _holds(each.bias, 3) or not all(_holds(r, 2, True) for r in ranges):
+            expected = "finite gear and gain, three numbers of bias, and ranges from lower to upper"
+            raise _fault(tree, f"actuators[{name!r}]", expected, f"{each!r}")
+
+
+def _holds(numbers: Any, count: int, ordered: bool = False) -> bool:
+    """Whether this is a tuple of so many numbers: finite ones, or bounds, which may be infinite, in order."""
+    if not isinstance(numbers, tuple) or len(numbers) != count:
+        return False
+    open_ends = (np.inf, -np.inf) if ordered else ()
+    return _finite(*(x for x in numbers if x not in open_ends)) and (not ordered or numbers[0] <= numbers[1])
 
 
 def _check_frame(tree: Tree, name: str, frame: Any) -> None:

@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 from catena.errors import ModelError
 from catena.model.actuators import Actuator
+from catena.model.joints import codes_here, names_of_users
 from catena.model.names import Names, freeze_names
 from catena.model.parts import Mimic
 
@@ -99,11 +100,14 @@ class Tree:
     stiffness: Array = field(default_factory=lambda: np.zeros(0))  # (nv,), none at all if left out
     rest: Array = field(default_factory=lambda: np.zeros(0))  # (nv,), where springs are slack: from zero, in speeds
     actuators: Mapping[str, Actuator] = field(default_factory=FrozenMapping)  # by name; none if the file has none
+    strain: Array = field(default_factory=lambda: np.zeros(0))  # (n,), J, in a joint's spring with those of followers
 
     def __post_init__(self) -> None:
         for name in ("stiffness", "rest"):
             if np.shape(getattr(self, name)) == (0,) and np.shape(self.armature) != (0,):
                 object.__setattr__(self, name, np.broadcast_to(0.0, np.shape(self.armature)))
+        if np.shape(self.strain) == (0,) and np.shape(self.mass) != (0,):
+            object.__setattr__(self, "strain", np.broadcast_to(0.0, np.shape(self.mass)))
         for name, value in self._named(np.ndarray):
             object.__setattr__(self, name, _read_only(_own(value) if name in _INDICES else value))
         for name, value in self._named(dict):
@@ -165,15 +169,22 @@ class Tree:
     def __getstate__(self) -> dict[str, Any]:
         """The fields; a broadcast array is stored as the little it holds."""
         state = {f.name: getattr(self, f.name) for f in fields(self)}
+        if names := names_of_users(self.joint_type):
+            state["joint names"] = names
         return {name: _Packed.of(value) if isinstance(value, np.ndarray) else value for name, value in state.items()}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
+        state = dict(state)
+        names = state.pop("joint names", {})
         if state.keys() != {f.name for f in fields(self)}:
             raise ModelError(
                 "a pickled Tree: expected the fields of this version of Catena, found others; make it anew"
             )
         for name, value in state.items():
             object.__setattr__(self, name, value.unpacked() if isinstance(value, _Packed) else value)
+        if names:  # codes are given in the order in which a process gets to know types
+            sizes = np.diff(self.q_start), np.diff(self.v_start)
+            object.__setattr__(self, "joint_type", _read_only(codes_here(names, self.joint_type, *sizes)))
 
     def __repr__(self) -> str:
         return f"Tree({self.name!r}, n={self.n}, nq={self.nq}, nv={self.nv})"
@@ -221,6 +232,8 @@ def _digest(tree: Tree, without: Collection[str]) -> bytes:
         if f.name not in without:
             state.update(f.name.encode())
             _feed(state, getattr(tree, f.name))
+    if names := names_of_users(tree.joint_type):
+        _feed(state, tuple(f"{code} {name}" for code, name in sorted(names.items())))
     return state.digest()
 
 

@@ -41,9 +41,20 @@ def with_joints(robot: Robot, limits: Any = None, **given: Any) -> Tree:
         if value is not None:
             fields[name] = numbers = _spread(robot, name, value, np.array(getattr(tree, name)), "v_slice")
             _check(tree, name, numbers)
+    if given.get("stiffness") is not None or given.get("rest") is not None:
+        fields["strain"] = _strain(tree, fields)
     if limits is not None:
         fields["lower"], fields["upper"] = _limits(robot, limits)
     return replace(tree, **fields)
+
+
+def _strain(tree: Tree, fields: Mapping[str, Array]) -> Array:
+    """What springs hold at rest: nothing in a joint that was given another spring."""
+    own = np.repeat(np.arange(tree.n), np.diff(tree.v_start))
+    new = np.zeros(tree.n, dtype=bool)
+    for name in ("stiffness", "rest"):
+        new[own[fields.get(name, getattr(tree, name)) != getattr(tree, name)]] = True
+    return np.where(new, 0.0, tree.strain)
 
 
 def _limits(robot: Robot, limits: Any) -> tuple[Array, Array]:

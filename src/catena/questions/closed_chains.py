@@ -62,7 +62,7 @@ class ClosedChains(Answering):
 
     closures: Closures
 
-    @question(_forward_dynamics, inverts="M", closed=True)
+    @question(_forward_dynamics, inverts="M", closed="held")
     def forward_dynamics(
         self,
         q: npt.ArrayLike,
@@ -101,7 +101,7 @@ class ClosedChains(Answering):
             SingularError: if a link without inertia makes every mass matrix of the open trees singular.
         """
 
-    @question(_response, inverts="M", closed=True)
+    @question(_response, inverts="M", closed="held")
     def constrained_response(
         self,
         q: npt.ArrayLike,
@@ -129,7 +129,7 @@ class ClosedChains(Answering):
             of `forward_dynamics` are. Cost: O(n + k n + k³).
         """
 
-    @question(_of_constraints("residual"), closed=True)
+    @question(_of_constraints("residual"), closed="held")
     def closure_residual(
         self,
         q: npt.ArrayLike,
@@ -147,7 +147,7 @@ class ClosedChains(Answering):
             kernel: "unrolled" or "rolled" machine code; chosen by the number of links if left out.
         """
 
-    @question(_of_constraints("jacobian"), closed=True)
+    @question(_of_constraints("jacobian"), closed="held")
     def constraint_jacobian(
         self,
         q: npt.ArrayLike,
@@ -165,7 +165,7 @@ class ClosedChains(Answering):
             kernel: "unrolled" or "rolled" machine code; chosen by the number of links if left out.
         """
 
-    @question(_of_constraints("rates"), closed=True)
+    @question(_of_constraints("rates"), closed="held")
     def constraint_rates(
         self,
         q: npt.ArrayLike,
@@ -185,7 +185,7 @@ class ClosedChains(Answering):
             kernel: "unrolled" or "rolled" machine code; chosen by the number of links if left out.
         """
 
-    @question(_of_constraints("bias"), closed=True)
+    @question(_of_constraints("bias"), closed="held")
     def constraint_bias(
         self,
         q: npt.ArrayLike,

@@ -125,7 +125,7 @@ class ClosedOperational(Closing):
 
     __slots__ = ()
 
-    @question(_inverse_mass_matrix, closed=True)
+    @question(_inverse_mass_matrix, closed="held")
     def inverse_mass_matrix(
         self,
         q: npt.ArrayLike,
@@ -140,7 +140,7 @@ class ClosedOperational(Closing):
         without any it is M⁻¹.
         """
 
-    @question(_about_frames("operational_mobility"), closed=True)
+    @question(_about_frames("operational_mobility"), closed="held")
     def operational_mobility(
         self,
         q: npt.ArrayLike,
@@ -154,7 +154,7 @@ class ClosedOperational(Closing):
     ) -> Array:
         """What a wrench on a link or frame of the closed system does: it accelerates by Ω f, Ω (..., 6 m, 6 m)."""
 
-    @question(_about_frames("operational_inertia"), closed=True)
+    @question(_about_frames("operational_inertia"), closed="held")
     def operational_inertia(
         self,
         q: npt.ArrayLike,
@@ -172,7 +172,7 @@ class ClosedOperational(Closing):
         samples are NaN, and a SingularWarning counts them. `operational_mobility` always exists.
         """
 
-    @question(_about_frames("dynamically_consistent_inverse"), closed=True)
+    @question(_about_frames("dynamically_consistent_inverse"), closed="held")
     def dynamically_consistent_inverse(
         self,
         q: npt.ArrayLike,
@@ -189,7 +189,7 @@ class ClosedOperational(Closing):
         Joint torques (1 − Jᵀ J̄ᵀ) τ do not accelerate the link in the closed system. Singular as `operational_inertia`.
         """
 
-    @question(_about_frames("operational_dynamics"), closed=True)
+    @question(_about_frames("operational_dynamics"), closed="held")
     def operational_dynamics(
         self,
         q: npt.ArrayLike,

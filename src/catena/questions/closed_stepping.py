@@ -50,7 +50,7 @@ class ClosedStepping(Answering):
 
     __slots__ = ()
 
-    @question(_step, inverts="M", closed=True)
+    @question(_step, inverts="M", closed="held")
     def step(
         self,
         q: npt.ArrayLike,

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from catena.algorithms.closure_tolerances import DEPENDENT_ROWS
 from catena.arguments.arrays import as_floats, as_samples
 from catena.arguments.links import JointLike
-from catena.arguments.scalars import real
+from catena.arguments.scalars import of_systems, real
 from catena.arguments.wrenches import Wrenches
 from catena.errors import CatenaError, ModelError
 from catena.functions.closures import finite, starts_of
@@ -40,6 +40,7 @@ class Torques(Closing):
 
     __slots__ = ()
 
+    @of_systems("held")
     def inverse_dynamics(
         self,
         q: npt.ArrayLike,
@@ -108,6 +109,7 @@ class Torques(Closing):
                 f"{worst[row]:.3g} m/s² or rad/s²; make them of the closed system, as forward_dynamics does"
             )
 
+    @of_systems("held")
     def internal_forces(self, q: npt.ArrayLike, forces: npt.ArrayLike, held: str, *, length: float = 1.0) -> Array:
         """The part of constraint forces on an object that does not move it, but squeezes it.
 

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from catena.algorithms.configurations import DIFFERENCE, INTEGRATE, NORMALIZE
-from catena.arguments.scalars import generator
+from catena.arguments.scalars import generator, of_systems
 from catena.functions.question import Answering, question
 from catena.model.configuration import Configurations, batch_shape
 
@@ -28,6 +28,7 @@ class ConfigurationSpace(Answering):
 
     __slots__ = ()
 
+    @of_systems("forest")
     def neutral(self) -> Array:
         """The configuration in which every joint is at zero, (nq,)."""
         return self._configurations.neutral()
@@ -48,7 +49,7 @@ class ConfigurationSpace(Answering):
         """
         return self._configurations.random(generator("random_configuration", rng), batch_shape(shape))
 
-    @question(INTEGRATE, closed=True)
+    @question(INTEGRATE, closed="forest")
     def integrate(
         self,
         q: npt.ArrayLike,
@@ -73,7 +74,7 @@ class ConfigurationSpace(Answering):
             (..., nq), with quaternions of unit length. Cost: O(n).
         """
 
-    @question(DIFFERENCE, closed=True)
+    @question(DIFFERENCE, closed="forest")
     def difference(
         self,
         q0: npt.ArrayLike,
@@ -98,7 +99,7 @@ class ConfigurationSpace(Answering):
             (..., nv). Cost: O(n).
         """
 
-    @question(NORMALIZE, closed=True)
+    @question(NORMALIZE, closed="forest")
     def normalize(
         self,
         q: npt.ArrayLike,

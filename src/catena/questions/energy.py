@@ -59,7 +59,7 @@ class Energies(Answering):
 
     __slots__ = ()
 
-    @question(parametrised(energy.KINETIC_ENERGY), closed=True)
+    @question(parametrised(energy.KINETIC_ENERGY), closed="forest")
     def kinetic_energy(
         self,
         q: npt.ArrayLike,
@@ -85,7 +85,7 @@ class Energies(Answering):
             (...,) in J. Cost: O(n).
         """
 
-    @question(parametrised(energy.POTENTIAL_ENERGY), closed=True)
+    @question(parametrised(energy.POTENTIAL_ENERGY), closed="forest")
     def potential_energy(
         self,
         q: npt.ArrayLike,
@@ -109,7 +109,7 @@ class Energies(Answering):
             (...,) in J. Cost: O(n).
         """
 
-    @question(parametrised(SPRING_ENERGY), closed=True)
+    @question(parametrised(SPRING_ENERGY), closed="forest")
     def spring_energy(
         self,
         q: npt.ArrayLike,
@@ -123,6 +123,7 @@ class Energies(Answering):
 
         It is ½ stiffness · stretch², summed. The stretch leads from the rest pose, `integrate(neutral(), rest)`, to q,
         seen from there: a difference of coordinates, of rotations the rotation vector, of free joints also the shift.
+        Joints that mimic others have theirs, too; what these hold wherever the others are stays as `parameters` change.
 
         Args:
             q: configurations, (..., nq).
@@ -136,7 +137,7 @@ class Energies(Answering):
             (...,) in J. Cost: O(n).
         """
 
-    @question(parametrised(energy.GRAVITY_TORQUE), closed=True)
+    @question(parametrised(energy.GRAVITY_TORQUE), closed="forest")
     def gravity_torque(
         self,
         q: npt.ArrayLike,
@@ -160,7 +161,7 @@ class Energies(Answering):
             (..., nv) in N m or N. Cost: O(n).
         """
 
-    @question(CORIOLIS_MATRIX, closed=True)
+    @question(CORIOLIS_MATRIX, closed="forest")
     def coriolis_matrix(
         self,
         q: npt.ArrayLike,
@@ -183,7 +184,7 @@ class Energies(Answering):
             (..., nv, nv). Cost: O(n²) time and memory.
         """
 
-    @question(CORIOLIS_TIMES, closed=True)
+    @question(CORIOLIS_TIMES, closed="forest")
     def coriolis_times(
         self,
         q: npt.ArrayLike,
@@ -208,7 +209,7 @@ class Energies(Answering):
             (..., nv) in N m or N. Cost: O(n).
         """
 
-    @question(_of_the_mass(energy.CENTER_OF_MASS), closed=True)
+    @question(_of_the_mass(energy.CENTER_OF_MASS), closed="forest")
     def center_of_mass(
         self,
         q: npt.ArrayLike,
@@ -229,7 +230,7 @@ class Energies(Answering):
             (..., 3) in m. Cost: O(n).
         """
 
-    @question(_of_the_mass(energy.CENTER_OF_MASS_VELOCITY), closed=True)
+    @question(_of_the_mass(energy.CENTER_OF_MASS_VELOCITY), closed="forest")
     def center_of_mass_velocity(
         self,
         q: npt.ArrayLike,
@@ -252,7 +253,7 @@ class Energies(Answering):
             (..., 3) in m/s. Cost: O(n).
         """
 
-    @question(_of_the_mass(energy.CENTER_OF_MASS_JACOBIAN), closed=True)
+    @question(_of_the_mass(energy.CENTER_OF_MASS_JACOBIAN), closed="forest")
     def center_of_mass_jacobian(
         self,
         q: npt.ArrayLike,
@@ -273,7 +274,7 @@ class Energies(Answering):
             (..., 3, nv). Cost: O(n).
         """
 
-    @question(_momentum, closed=True)
+    @question(_momentum, closed="forest")
     def momentum(
         self,
         q: npt.ArrayLike,
@@ -304,7 +305,7 @@ class Energies(Answering):
             (..., 6). Cost: O(n).
         """
 
-    @question(_of_the_mass(energy.CENTROIDAL_MOMENTUM_MATRIX), closed=True)
+    @question(_of_the_mass(energy.CENTROIDAL_MOMENTUM_MATRIX), closed="forest")
     def centroidal_momentum_matrix(
         self,
         q: npt.ArrayLike,

@@ -54,7 +54,7 @@ class Jacobians(Kinematics):
 
     __slots__ = ()
 
-    @question(_placement, closed=True)
+    @question(_placement, closed="forest")
     def placement(
         self,
         q: npt.ArrayLike,
@@ -79,7 +79,7 @@ class Jacobians(Kinematics):
             `rotation` (..., 3, 3), whose columns are the axes, and `position` (..., 3) in m. Cost: the link's depth.
         """
 
-    @question(about_frames("jacobian"), closed=True)
+    @question(about_frames("jacobian"), closed="forest")
     def jacobian(
         self,
         q: npt.ArrayLike,
@@ -109,7 +109,7 @@ class Jacobians(Kinematics):
             `robot.jacobian(q, "tool", frame="mixed") @ v` is the velocity of the tool's origin in the base's axes.
         """
 
-    @question(about_frames("jacobian_times"), closed=True)
+    @question(about_frames("jacobian_times"), closed="forest")
     def jacobian_times(
         self,
         q: npt.ArrayLike,
@@ -138,7 +138,7 @@ class Jacobians(Kinematics):
             (..., 6), angular part first; (..., 6 m) for a list. Cost: the link's depth.
         """
 
-    @question(about_frames("jacobian_transpose_times"), closed=True)
+    @question(about_frames("jacobian_transpose_times"), closed="forest")
     def jacobian_transpose_times(
         self,
         q: npt.ArrayLike,
@@ -167,7 +167,7 @@ class Jacobians(Kinematics):
             (..., nv) in N m or N. Cost: the link's depth.
         """
 
-    @question(about_frames("jacobian_dot_times"), closed=True)
+    @question(about_frames("jacobian_dot_times"), closed="forest")
     def jacobian_dot_times(
         self,
         q: npt.ArrayLike,

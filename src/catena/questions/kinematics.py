@@ -56,7 +56,7 @@ class Kinematics(Answering):
 
     __slots__ = ()
 
-    @question(_placements, closed=True)
+    @question(_placements, closed="forest")
     def placements(
         self,
         q: npt.ArrayLike,
@@ -82,7 +82,7 @@ class Kinematics(Answering):
             `robot.placements(q, robot.frames)` are the placements of all frames.
         """
 
-    @question(_link_velocities, closed=True)
+    @question(_link_velocities, closed="forest")
     def link_velocities(
         self,
         q: npt.ArrayLike,
@@ -107,7 +107,7 @@ class Kinematics(Answering):
             (..., links, 6). Cost: O(n).
         """
 
-    @question(_link_accelerations, closed=True)
+    @question(_link_accelerations, closed="forest")
     def link_accelerations(
         self,
         q: npt.ArrayLike,

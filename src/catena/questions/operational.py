@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from catena.algorithms.inverse_matrix import INVERSE_MASS_MATRIX
+from catena.arguments.scalars import of_systems
 from catena.functions.function import Function
 from catena.functions.question import question
 from catena.functions.watch import SPACE
@@ -56,6 +57,7 @@ class Operational(Jacobians):
 
     __slots__ = ()
 
+    @of_systems("forest")
     def mass_matrix(
         self,
         q: npt.ArrayLike,

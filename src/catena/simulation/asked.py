@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 import numpy as np
 import numpy.typing as npt
 
+from catena.algorithms.actuation import ACTUATORS
 from catena.algorithms.integrators import INTEGRATORS
 from catena.algorithms.resistance import Resistance
-from catena.algorithms.rollouts import torques
+from catena.algorithms.rollouts import Law, torques, under
 from catena.arguments.arrays import Port, as_array
 from catena.arguments.scalars import whole
 from catena.arguments.words import METHOD_HINTS, one_of
@@ -104,6 +105,8 @@ class Prepared:
         self.wrench = changing(robot, asked.f_ext, self.parameters, self.shape)
         held = asked.f_ext is not None and self.wrench is None
         self.f_ext = wrenches(robot, asked.f_ext, "rollout") if held else None
+        self.drive = None if self.actuators is None or self.by_recipe else ACTUATORS
+        self.acted = under(self.step, self.drive, self._asked_at_stages)
 
     def again(self: This, **changes: Any) -> This:
         """The same rollout with other states, parameters, number of steps or steps done before, nothing traced again.
@@ -168,8 +171,17 @@ class Prepared:
     @property
     def compiled(self) -> bool:
         """Whether all is machine code."""
-        by_recipe = self.shape == "rolled" and self.step.recipe is not None
-        return not by_recipe and all(given.law is not None for given in self.laws)
+        return not self.by_recipe and all(given.law is not None for given in self.laws)
+
+    @property
+    def by_recipe(self) -> bool:
+        """Whether steps are put together in Python, which holds what acts over their stages."""
+        return self.shape == "rolled" and self.step.recipe is not None
+
+    @property
+    def _asked_at_stages(self) -> Law | None:
+        """The law of wrenches that steps ask at their stages, None if there is none or if wrenches are held."""
+        return None if self.wrench is None or self.by_recipe else self.wrench.law
 
     @property
     def how(self) -> str:
@@ -191,6 +203,14 @@ class Prepared:
         """The torques that actuators make of controls, where there are actuators."""
         chosen = self.actuators
         return controls if chosen is None else chosen.torques(controls[..., chosen.dofs], q, v)
+
+    def acting(self, t: Any, q: Array, v: Array, controls: Array) -> dict[str, Any]:
+        """What acts in a step that begins at a time and a state, for :attr:`acted`."""
+        values: dict[str, Any] = {"tau": controls if self.drive else self.driven(controls, q, v), "t": t}
+        values |= self.actuators.columns() if self.actuators is not None and self.drive else {}
+        if self.wrench is not None and self._asked_at_stages is not None:
+            return {**values, **self.values(self.wrench), "f_ext": None}
+        return {**values, "f_ext": self.wrenches_at(t, q, v)}
 
     def wrenches_at(self, t: float, q: Array, v: Array) -> Any:
         """The wrenches on links at a time, None for none."""

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 import numpy.typing as npt
 
 from catena.arguments.arrays import Port, as_array
+from catena.arguments.scalars import of_systems
 from catena.arguments.wrenches import Wrenches
 from catena.errors import DivergenceWarning, ModelError, warn
 from catena.model.actuators import Actuators
 from catena.questions.closed_stepping import ClosedStepping
 from catena.questions.closing import MOST_ROWS
+from catena.simulation.again import Again, Differing, Settings, prepare, repeated
 from catena.simulation.asked import Asked, Options
 from catena.simulation.chunked import run_or_chunks
 from catena.simulation.divergence import tell
@@ -24,6 +27,7 @@ from catena.simulation.laws import Control
 from catena.simulation.pins import Pins
 from catena.simulation.rolling import Rollout, run_of
 from catena.simulation.run import Run
+from catena.simulation.stiffness import warn_of_held, warned
 
 if TYPE_CHECKING:
     from catena.system import System
@@ -70,6 +74,7 @@ class ClosedRollouts(ClosedStepping):
 
     __slots__ = ()
 
+    @of_systems("held")
     def rollout(
         self,
         q: npt.ArrayLike,
@@ -133,17 +138,35 @@ class ClosedRollouts(ClosedStepping):
         Returns:
             The run; `run.constraint_drift()` says how well the loops were kept. Cost: that of `step`, for each of them.
         """
+        system, given = cast("Any", self), Differing(q, v, tau, f_ext, parameters, memory)
+        settings = Settings(
+            (dt, steps, t0, every, bound),
+            (integrator, joint_losses, joint_springs, projected),
+            (control, cost, f_ext if callable(f_ext) else None, joint_limits, ground, pins, drag, actuators, gains),
+        )
+        if (run := repeated(system, given, settings, out)) is not None:
+            return run
         forces = joint_limits, ground, actuators, pins, drag
         options = Options(
             integrator, "innovations", joint_losses, joint_springs, np.float64, None, *forces, projected, gains
         )
         asked = Asked(q, v, tau, dt, steps, control, cost, parameters, f_ext, every, bound, t0=t0, memory=memory)
-        return run_or_chunks(_rolled_out, cast("Any", self), asked, options, out)
+        return run_or_chunks(partial(_rolled_out, again=Again(given, settings)), system, asked, options, out)
 
 
-def _rolled_out(system: Any, asked: Asked, options: Options, out: Any = None) -> Run:
+def _rolled_out(system: Any, asked: Asked, options: Options, out: Any = None, again: Again | None = None) -> Run:
     check_movable(system, asked.q)
-    run = run_of(Rollout(system, asked, options), out)
+    rollout = Rollout(system, asked, options)
+    said = warn_of_held("rollout", rollout)
+    run = run_of(rollout, out)
     tell("rollout", system.forest, run.diverged_step, run.diverged_joint)
     tell_open("rollout", run, options.projected)
+    if again is not None:
+        prepare(rollout, again, partial(_told, said, options.projected))
     return run
+
+
+def _told(words: list[str], projected: bool, run: Run) -> None:
+    """What is said of each run that is asked for again."""
+    warned(*words)
+    tell_open("rollout", run, projected)

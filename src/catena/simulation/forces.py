@@ -47,8 +47,9 @@ class JointLimits:
 
         run = robot.rollout(q, v, tau, 1e-3, joint_limits=catena.JointLimits(stiffness=1e4, damping=50.0))
 
-    They push with stiffness · e + damping · v where a joint is beyond an end by e, and never pull. However stiff they
-    are, steps stay stable. Joints without limits, and those with quaternions, have none.
+    They push with stiffness · e + damping · v where a joint is beyond an end by e, and only where that pushes at the
+    speed with which a step begins. However stiff they are, steps stay stable. Joints without limits, and those with
+    quaternions, have none.
 
     Attributes:
         stiffness: one number or (nv,), in N m/rad or N/m; if None, what moves the joint's own share of the mass matrix,

@@ -7,6 +7,7 @@ started; and what changed says that it cannot be compiled.
 
 from __future__ import annotations
 
+import dis
 import random
 import types
 from collections import deque
@@ -25,6 +26,9 @@ _ATOMS: tuple[type, ...] = (
 )
 """What does not change."""
 
+_UNSEEN = {"open", "input", "eval", "exec", "globals", "vars", "locals", "__import__"}
+"""Python's own functions whose answers depend on more than what is looked at."""
+
 _HEAP = 1 << 9
 """The flag of classes that can be changed."""
 
@@ -38,6 +42,8 @@ class Kept:
     def __init__(self, function: Any) -> None:
         self.lasting = True
         """Whether all can be set back: files, generators and other iterators cannot."""
+        self.whole = True
+        """Whether all was looked at that can give it other numbers next time; foreign code may do anything."""
         self._seen: set[int] = set()
         self._parts: list[tuple[Any, str, Any, Callable[[Any], Any], Callable[[Any], None]]] = []
         self._note(None, "numbers of np.random", lambda _: np.random.get_state(), _set_numpy)  # noqa: NPY002
@@ -48,6 +54,13 @@ class Kept:
             if id(thing) not in self._seen and not isinstance(thing, _ATOMS) and not _own(thing):
                 self._seen.add(id(thing))
                 stack += self._looked_at(thing, name)
+            elif not _pure(thing):
+                self.whole = False
+        self.whole &= not stack
+
+    def unchanged(self) -> bool:
+        """Whether everything is as it was, but for the numbers that NumPy and Python would draw next."""
+        return all(_same(read(thing), before) for thing, _, before, read, _ in self._parts[2:])
 
     def restored(self) -> str:
         """Set everything back; the name of something that had changed, or nothing."""
@@ -90,12 +103,24 @@ class Kept:
         for variable, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True):
             yield self._note(cell, variable, _contents, partial(_fill, cell)), variable
         space = function.__globals__
-        for variable in _names(function.__code__):
+        names = _names(function.__code__)
+        self.whole &= names.isdisjoint(_UNSEEN) and not _imports(function.__code__)
+        for variable in names:
             if variable in space:
-                yield self._note(space, variable, _entry(variable), partial(space.__setitem__, variable)), variable
+                value = self._note(space, variable, _entry(variable), partial(space.__setitem__, variable))
+                yield value, variable
+                yield from self._of_module(value, names)
         yield function.__defaults__, name
         yield function.__kwdefaults__, name
         yield function.__dict__, name
+
+    def _of_module(self, module: Any, names: set[str]) -> Iterator[tuple[Any, str]]:
+        """What a function may read from a module of a user's."""
+        if isinstance(module, types.ModuleType) and module.__name__.partition(".")[0] not in (*_PACKAGES, "math"):
+            for name in names & vars(module).keys():
+                value = self._note(vars(module), name, _entry(name), partial(vars(module).__setitem__, name))
+                yield value, name
+                yield from self._of_module(value, names)
 
     def _of_container(self, thing: Any, name: str) -> Iterator[tuple[Any, str]]:
         before = self._note(thing, name, type(thing).copy, partial(_refill, thing))
@@ -139,6 +164,17 @@ _LOOKS: tuple[tuple[Any, Callable[[Kept, Any, str], Iterator[tuple[Any, str]]]],
 """How objects are looked at, by their kinds."""
 
 
+def _pure(thing: Any) -> bool:
+    """Whether something that is not looked into gives the same for the same: not so functions of foreign C code."""
+    if not isinstance(thing, types.BuiltinFunctionType):
+        return True
+    home = getattr(thing.__self__, "__name__", "") if isinstance(thing.__self__, types.ModuleType) else ""
+    return (
+        home.partition(".")[0] in (*_PACKAGES, "math", "builtins", "_operator", "cmath")
+        and thing.__name__ not in _UNSEEN
+    )
+
+
 def _own(thing: Any) -> bool:
     """Whether it is of this package, whose robots and compiled code change without being another."""
     return type(thing).__module__.partition(".")[0] in _PACKAGES and not isinstance(thing, (np.ndarray, *_GENERATORS))
@@ -150,6 +186,12 @@ def _names(code: types.CodeType) -> set[str]:
     for inner in code.co_consts:
         found |= _names(inner) if isinstance(inner, types.CodeType) else set()
     return found
+
+
+def _imports(code: types.CodeType) -> bool:
+    """Whether code, or that of functions within it, imports something when it runs."""
+    inner = (c for c in code.co_consts if isinstance(c, types.CodeType))
+    return dis.opmap["IMPORT_NAME"] in code.co_code[::2] or any(map(_imports, inner))
 
 
 def _contents(cell: Any) -> Any:

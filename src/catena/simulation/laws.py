@@ -59,7 +59,10 @@ Control = Controller | Remembering | Callable[..., Any]
 
 @dataclass(frozen=True)
 class Given:
-    """A controller or a cost of a rollout: the law to compile or, if that is not possible, why not."""
+    """A controller or a cost of a rollout: the law to compile or, if that is not possible, why not.
+
+    A function of the user's is `springy` if it may depend on q.
+    """
 
     what: str
     function: Callable[..., Any] | None = None
@@ -68,6 +71,7 @@ class Given:
     reason: str = ""
     along: Along | None = None
     remembers: int = 0
+    springy: bool = True
 
     @property
     def how(self) -> str:
@@ -158,7 +162,8 @@ def traced_law(
     except Exception as error:  # whatever the function does with what it does not expect
         return Given(what, function, reason=f"as it could not be traced ({type(error).__name__}: {error})")
     name = f"{what}-{width}-{found.digest}"
-    return Given(what, function, Law(name, algorithm(found), inputs, whole=True), values)
+    law = Law(name, algorithm(found), inputs, whole=True)
+    return Given(what, function, law, values, springy=found.depends_on("q"))
 
 
 def _remembering(
@@ -190,7 +195,7 @@ def _remembering(
 
     inputs, values = ({"parameters": f"robot:{wide}"}, {"parameters": parameters}) if wide else ({}, {})
     law = Law(f"remembering-{count}-{wide}-{found.digest}", algorithm, inputs, whole=True, remembers=count)
-    return replace(asked, law=law, values=values)
+    return replace(asked, law=law, values=values, springy=found.depends_on("q"))
 
 
 def _torques(places: list[int] | None, found: Expressions) -> Callable[..., Any]:

@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from catena.algorithms.actuation import ACTUATORS
 from catena.algorithms.rollouts import NOTHING, RECALLED, torques, turn
 from catena.arguments.arrays import Port, Signature
 from catena.functions.function import Repeated
+from catena.simulation.again import Again, prepare
 from catena.simulation.asked import Asked, Options, Prepared
 from catena.simulation.checked import pair
 from catena.simulation.divergence import culprit, healthy, located, tell, unresisted_joints
 from catena.simulation.exerted import exerted, recalled_torques
 from catena.simulation.run import Run
-from catena.simulation.stiffness import warn_of_stiffness
+from catena.simulation.stiffness import warn_of_held, warn_of_stiffness, warned
 
 if TYPE_CHECKING:
     from catena.robot import Robot
@@ -24,13 +25,20 @@ if TYPE_CHECKING:
 Array = npt.NDArray[Any]
 
 
-def rolled_out(robot: Robot, asked: Asked, options: Options, out: Any = None) -> Run:
-    """The rollout, with samples that diverged flagged and warned of."""
+def rolled_out(robot: Robot, asked: Asked, options: Options, out: Any = None, again: Again | None = None) -> Run:
+    """The rollout, with samples that diverged flagged and warned of; `again` is how it may be asked for once more."""
     rollout = Rollout(robot, asked, options)
-    warn_of_stiffness("rollout", rollout)
+    said = [*warn_of_stiffness("rollout", rollout), *warn_of_held("rollout", rollout)]
     run = run_of(rollout, out)
     tell("rollout", robot, run.diverged_step, run.diverged_joint)
+    if again is not None:
+        prepare(rollout, again, partial(_said, said) if said else None)
     return run
+
+
+def _said(words: list[str], run: Run) -> None:
+    """What was warned of is warned of each time."""
+    warned(*words)
 
 
 def run_of(rollout: Rollout, out: Any = None) -> Run:
@@ -84,24 +92,7 @@ class Rollout(Prepared):
 
     def _in_one_call(self, rows: int, between: int, out: Any = None, chosen: Array | None = None) -> Results:
         """The rollout, or that of some samples `chosen` by number."""
-        present = () if self.f_ext is None else ("f_ext",)
-        made = self.robot._compiled.repeated(self._turn(), present, self.options.dtype, self.shape)
-        kernel = made(rows, between)
-        values = {
-            "q": self.asked.q,
-            "v": self.asked.v,
-            "tau": self.tau,
-            "dt": self.dt,
-            "f_ext": self.f_ext,
-            "count": np.asarray(self.first, float),
-            "cost": 0.0,
-            "over": 0.0,
-            "bound": self.bound,
-            **self.forces.values,
-            **({} if self.actuators is None else self.actuators.columns()),
-            **{name: value for given in self.laws for name, value in self.values(given).items()},
-            **self.rows_at(self.control, self.first, np.arange(self.steps)),
-        }
+        kernel, values = self.kernel(rows, between), self.kernel_values()
         given, batch = kernel.signature.arguments([values[port.name] for port in kernel.inputs])
         if chosen is not None:
             given = [
@@ -117,10 +108,34 @@ class Rollout(Prepared):
         memory = {name: by_name[name] for name in self.forces.memory}
         return Results(q, v, by_name.get("cost"), by_name.get("over"), memory)
 
+    def kernel(self, rows: int | None = None, between: int | None = None) -> Any:
+        """The machine code of the whole rollout, or of one with other rows."""
+        present = () if self.f_ext is None else ("f_ext",)
+        made = self.robot._compiled.repeated(self._turn(), present, self.options.dtype, self.shape)
+        return made(self.rows if rows is None else rows, self.asked.every if between is None else between)
+
+    def kernel_values(self) -> dict[str, Any]:
+        """What goes into it, by name."""
+        return {
+            "q": self.asked.q,
+            "v": self.asked.v,
+            "tau": self.tau,
+            "dt": self.dt,
+            "f_ext": self.f_ext,
+            "count": np.asarray(self.first, float),
+            "cost": 0.0,
+            "over": 0.0,
+            "bound": self.bound,
+            **self.forces.values,
+            **({} if self.actuators is None else self.actuators.columns()),
+            **{name: value for given in self.laws for name, value in self.values(given).items()},
+            **self.rows_at(self.control, self.first, np.arange(self.steps)),
+        }
+
     def _turn(self) -> Repeated:
         """What is repeated; without laws of a caller's it is the same every time, and made once."""
         control, cost, wrench = (None if one is None else one.law for one in (self.control, self.cost, self.wrench))
-        drive, watched = None if self.actuators is None else ACTUATORS, self.bound is not None
+        drive, watched = self.drive, self.bound is not None
 
         def made() -> Repeated:
             return turn(self.step, NOTHING if self.free else control, cost, watched, drive, wrench)
@@ -229,12 +244,12 @@ class Rollout(Prepared):
             acting, memory[RECALLED] = self.recalling(self.control, t, q, v, memory[RECALLED])
         elif self.control is not None:
             acting = self.asked_now(self.control, t, q, v)
+        given = self.acting(t, q, v, acting)
         acting = self.driven(acting, q, v)
         rate = 0.0 if self.cost is None else self.asked_now(self.cost, t, q, v, acting)
-        f_ext = self.wrenches_at(t, q, v)
-        present = () if f_ext is None else ("f_ext",)
-        kernel = self.robot._compiled.kernel(self.step, present, self.options.dtype, self.shape)
-        values = {"q": q, "v": v, "tau": acting, "dt": self.dt, "f_ext": f_ext, **self.forces.values, **memory}
+        present = () if given["f_ext"] is None else ("f_ext",)
+        kernel = self.robot._compiled.kernel(self.acted, present, self.options.dtype, self.shape)
+        values = {"q": q, "v": v, "dt": self.dt, **given, **self.forces.values, **memory}
         results = kernel(*[values[port.name] for port in kernel.inputs])
         memory.update(zip(self.forces.of_steps, results[2:], strict=True))
         return results[0], results[1], rate, acting

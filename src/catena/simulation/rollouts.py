@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
@@ -11,6 +12,7 @@ import numpy.typing as npt
 from catena.arguments.wrenches import Wrenches
 from catena.functions.question import Answering
 from catena.model.actuators import Actuators
+from catena.simulation.again import Again, Differing, Settings, repeated
 from catena.simulation.asked import Asked, Options
 from catena.simulation.chunked import run_or_chunks
 from catena.simulation.drag import Drag
@@ -88,7 +90,7 @@ class Rollouts(Answering):
             parameters: numbers for control and cost, (..., count).
             f_ext: wrenches on links that are held throughout, (..., links, 6) in their frames, or a mapping from links
                 and frames to wrenches (..., 6); or a function of (t, q, v, parameters) that gives such, compiled if
-                that is possible, as a controller is.
+                that is possible, as a controller is, and then asked at every stage of a step.
             every: states are kept every so many steps, which must divide the number of steps; `every=steps` keeps the
                 start and the end.
             bound: samples in which a joint is faster than this, in rad/s or m/s, count as diverged.
@@ -112,8 +114,16 @@ class Rollouts(Answering):
         Returns:
             The run. Cost: O(n) for each step.
         """
+        robot, given = cast("Robot", self), Differing(q, v, tau, f_ext, parameters, memory)
+        settings = Settings(
+            (dt, steps, t0, every, bound),
+            (integrator, method, joint_losses, joint_springs, dtype, kernel),
+            (control, cost, f_ext if callable(f_ext) else None, joint_limits, ground, pins, drag, actuators),
+        )
+        if (run := repeated(robot, given, settings, out)) is not None:
+            return run
         options = Options(
             integrator, method, joint_losses, joint_springs, dtype, kernel, joint_limits, ground, actuators, pins, drag
         )
         asked = Asked(q, v, tau, dt, steps, control, cost, parameters, f_ext, every, bound, t0=t0, memory=memory)
-        return run_or_chunks(rolled_out, cast("Robot", self), asked, options, out)
+        return run_or_chunks(partial(rolled_out, again=Again(given, settings)), robot, asked, options, out)

@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from catena.algorithms.integrators import INTEGRATORS
 from catena.arguments.arrays import Port, Signature, as_array, batch_shape
-from catena.arguments.scalars import real
+from catena.arguments.scalars import of_systems, real
 from catena.arguments.words import one_of, truth
 from catena.arguments.wrenches import Wrenches
 from catena.errors import LoadError, ShapeError, UnsupportedError, kind_of
@@ -37,7 +37,7 @@ from catena.simulation.pins import Pins
 from catena.simulation.progress import Bar
 from catena.simulation.rolling import Rollout
 from catena.simulation.run import Run
-from catena.simulation.stiffness import warn_of_stiffness
+from catena.simulation.stiffness import warn_of_held, warn_of_stiffness
 
 if TYPE_CHECKING:
     from catena.robot import Robot
@@ -52,6 +52,7 @@ MOST_STEPS = 2**53
 """Beyond these, steps cannot be counted in the time that they take."""
 
 
+@of_systems("held")
 def simulate(
     robot: Robot | System,
     q: npt.ArrayLike,
@@ -101,7 +102,7 @@ def simulate(
             `robot.rollout`. It is asked at the start of each step, with "adaptive" whenever the integrator wants.
         parameters: numbers for the controller, (..., count).
         f_ext: wrenches on links that are held throughout, (..., links, 6), or a mapping from links and frames; or a
-            function of (t, q, v, parameters) that gives such.
+            function of (t, q, v, parameters) that gives such, asked at every stage of a step if it can be compiled.
         integrator: how a step is made: one of those of `robot.step`; or "adaptive", steps of order 8 (Dormand and
             Prince) as long as the tolerance allows, for one sample; or "variational", the midpoint rule of Hamilton's
             principle, of order 2, whose energy stays bounded over long runs, for up to 16 joints that turn or slide.
@@ -166,6 +167,7 @@ def simulate(
         warn_of_stiffness("simulate", rollout)
     file = None if checkpoint is None else Checkpoint(checkpoint, fingerprint(rollout, integrator, tolerance))
     found = _simulated(rollout, integrator, watches(events, stop), tolerance, shown, file)
+    warn_of_held("simulate", rollout, integrator)  # not before what an integrator does not serve is refused
     if isinstance(robot, ClosedChains):
         tell_open("simulate", found, projected)
     return found

@@ -15,6 +15,7 @@ from catena.functions.function import Function
 from catena.simulation.asked import Asked, Options
 from catena.simulation.divergence import healthy
 from catena.simulation.rolling import Rollout
+from catena.simulation.stiffness import warn_of_held
 from catena.simulation.tracing import arity, digest, flag_of, numbers_of
 from catena.simulation.trials import Expressions, tried
 
@@ -117,6 +118,7 @@ class Play:
         self._rollout = Rollout(robot, asked, options)
         if not self._rollout.compiled:
             raise UnsupportedError(f"Task: control must be one that can be compiled, {self._rollout.how}")
+        warn_of_held("Task", self._rollout)
         self._seen = robot._compiled.kernel(self._function(), (), np.float64, "unrolled")
 
     @property

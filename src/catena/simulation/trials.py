@@ -42,6 +42,19 @@ class Expressions:
         """What tells it apart from others, the same in every process."""
         return digest(self.results)
 
+    def depends_on(self, name: str) -> bool:
+        """Whether some number of an argument has a part in it."""
+        seen: set[int] = set()
+        left = [x for x in self.results if isinstance(x, Expr)]
+        while left:
+            node = left.pop()
+            if node.op == LEAF and node.args[0] == name:
+                return True
+            new = {id(x): x for x in node.args if isinstance(x, Expr) and id(x) not in seen}
+            seen.update(new)
+            left += new.values()
+        return False
+
     def on(self, **given: Any) -> list[Any]:
         """The same of other scalars: one for each leaf, by name, those of an array in a sequence."""
         numbers = {name: [*x] if isinstance(x, Sequence | np.ndarray) else [x] for name, x in given.items()}

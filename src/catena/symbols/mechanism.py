@@ -208,7 +208,8 @@ class SymbolicLinks(RealLinks):
             armature, start = Dofs([maker(ring) for maker in body.armature]), int(tree.v_start[i])
             others = tree.damping, tree.friction, tree.stiffness, tree.rest
             own = [Dofs(of[start : start + joint_type.nv].tolist()) for of in others]
-            link = RealLink(i, start, joint_type, _constants(body, ring), armature, *own)
+            constants = {**_constants(body, ring), "strain": float(tree.strain[i])}
+            link = RealLink(i, start, joint_type, constants, armature, *own)
             link.solid, link.on_solid = bool(lowered.solid[i]), bool(lowered.on_solid[i])
             parent = int(tree.parent[i])
             link.parent = self._links[parent] if parent >= 0 else self.base

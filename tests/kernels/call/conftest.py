@@ -28,6 +28,6 @@ def machine(kernel):
 @pytest.fixture
 def asked(monkeypatch):
     """The calls that reach Python."""
-    seen, answer = [], Declared.answer
-    monkeypatch.setattr(Declared, "answer", lambda self, *args: (seen.append(self.name), answer(self, *args))[1])
+    seen, pattern = [], Declared._pattern
+    monkeypatch.setattr(Declared, "_pattern", lambda self, *args: (seen.append(self.name), pattern(self, *args))[1])
     return seen

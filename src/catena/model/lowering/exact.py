@@ -63,7 +63,8 @@ def _constants(tree: Tree, number: Number) -> list[dict[str, Scalar]]:
         user = {f"F{x}": value for x, value in zip(_pairs(), own.T, strict=True)}
         origin = {f"F{x}": number(0.0) for x in "xyz"}
         inertial = _inertial(tree, i, own, number)
-        constants.append({**_placed(R, p), **inertial, **user, **origin, "pitch": number(float(tree.pitch[i]))})
+        others = {name: number(float(getattr(tree, name)[i])) for name in ("pitch", "strain")}
+        constants.append({**_placed(R, p), **inertial, **user, **origin, **others})
     return constants
 
 

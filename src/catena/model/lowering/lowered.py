@@ -42,11 +42,11 @@ class Lowered:
     """Arrays with one row for each link; `constants` has a column for each number that an algorithm may read of it.
 
     Placement of a link on its parent: ct, st, a, b, d, ca, sa, phi, cp, sp, r (see
-    :mod:`catena.model.lowering.placement`) and pitch; inertia: m, hx … hz, Ixx … Izz; the user's frame in the internal
-    one: Fxx … Fzz (rotation), Fx, Fy, Fz (origin). `solid` tells which links' own inertia has an inverse, where that
-    was asked for; otherwise all count as solid. `turn` is the cosine and the sine of the angle about z by which the
-    base's frame was turned. Where joints follow others, all rows are those of the whole tree, and
-    `followers` says how it moves.
+    :mod:`catena.model.lowering.placement`) and pitch; strain in its springs; inertia: m, hx … hz, Ixx … Izz; the
+    user's frame in the internal one: Fxx … Fzz (rotation), Fx, Fy, Fz (origin). `solid` tells which links' own
+    inertia has an inverse, where that was asked for; otherwise all count as solid. `turn` is the cosine and the
+    sine of the angle about z by which the base's frame was turned. Where joints follow others, all rows are those
+    of the whole tree, and `followers` says how it moves.
     """
 
     parent: Array
@@ -154,7 +154,7 @@ def lower(tree: Tree, *, regroup: bool = True, choose: bool = True, cut: bool = 
         columns.add(rows, {**factored(R, p), **_inertial(inertias), **frames.seen_from_inside(few)}, which)
     # to a kernel revolute and continuous joints are the same
     joint_type = np.where(tree.joint_type == Continuous.code, np.int8(Revolute.code), tree.joint_type)
-    constants = {**columns.arrays(), "pitch": tree.pitch}
+    constants = {**columns.arrays(), "pitch": tree.pitch, "strain": tree.strain}
     solid = np.broadcast_to(True, tree.n)
     if cut and len(thin := without_inverse(tree)):
         solid = ~np.isin(np.arange(tree.n), thin)
