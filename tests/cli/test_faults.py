@@ -302,7 +302,12 @@ class TestSurroundings:
     @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
     def test_signals_leave_nothing_half_written(self, number: int) -> None:
         words = ["simulate", "two_link_arm", "--duration", "20", "--out", "run.npz", "--gif", "run.gif"]
-        with subprocess.Popen([sys.executable, "-m", "catena", *words], stderr=subprocess.PIPE, text=True) as started:
+
+        def heard() -> None:  # a shell that runs tests in the background has its children ignore interrupts
+            signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+        command = [sys.executable, "-m", "catena", *words]
+        with subprocess.Popen(command, stderr=subprocess.PIPE, text=True, preexec_fn=heard) as started:
             while not Path("run.npz").exists() and started.poll() is None:
                 time.sleep(0.01)
             time.sleep(0.2)
