@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any, Literal
 
@@ -17,7 +17,6 @@ from catena.model.merge import Bodies, merged, steiner
 from catena.model.mimic import eliminated
 from catena.model.numbers import BASES, chosen
 from catena.model.parts import JointPart, LinkPart, Mimic, Parts
-from catena.model.shapes import NamedShapes, ShapesOfLinks
 from catena.model.singular import check_leaves
 from catena.model.topology import arrange, listed
 from catena.model.tree import Tree
@@ -91,20 +90,13 @@ def assemble(
         base_inertia=bodies.inertia[0],
         frames={names[i]: frame for i, frame in bodies.frames.items()},
         mimic=rules,
-        meshes=_meshes(names, links.column("meshes")),
+        meshes={names[i]: tuple(shapes) for i, shapes in enumerate(links.column("meshes")) if shapes},
         **_coordinates(moving),
     )
     if mimic == "eliminated":
         tree = eliminated(tree)
     notes.extend((*tree.warnings, *check_leaves(tree, strict)))
     return replace(tree, warnings=tuple(notes))
-
-
-def _meshes(names: Sequence[str], given: Sequence[Any]) -> Mapping[str, tuple[Any, ...]]:
-    """The shapes of the links that have any, by name."""
-    if isinstance(given, ShapesOfLinks):
-        return NamedShapes(names, given)
-    return {name: tuple(shapes) for name, shapes in zip(names, given, strict=True) if shapes}
 
 
 def checked_gravity(gravity: npt.ArrayLike) -> Array:

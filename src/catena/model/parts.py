@@ -8,8 +8,6 @@ from typing import Any, Generic, NamedTuple, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from catena.model.shapes import ShapesOfLinks
-
 Limits = float | Sequence[float] | None
 Column = Any  # a sequence, or an array
 
@@ -117,8 +115,6 @@ def _chosen(column: Column, numbers: Sequence[int]) -> Column:
 
 
 def _followed(column: Column, value: Any) -> Column:
-    if isinstance(column, ShapesOfLinks):
-        return column.followed_by_none()
     if isinstance(column, np.ndarray) and value is not None:
         return np.append(column, [value], axis=0)
     return [*(column.tolist() if isinstance(column, np.ndarray) else column), value]

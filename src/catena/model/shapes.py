@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
-from typing import Any
 
 Vector = tuple[float, float, float]
 Color = tuple[float, float, float, float]
@@ -30,42 +26,3 @@ class Primitive:
     rotation: tuple[Vector, Vector, Vector] = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
     position: Vector = (0.0, 0.0, 0.0)
     color: Color | None = None
-
-
-class ShapesOfLinks(ABC):
-    """The shapes of many links, by number, made when somebody wants to see them."""
-
-    @abstractmethod
-    def __getitem__(self, link: int) -> tuple[Any, ...]: ...
-
-    @abstractmethod
-    def drawn(self) -> Iterator[int]:
-        """The links that have shapes, by number."""
-
-    @abstractmethod
-    def followed_by_none(self) -> ShapesOfLinks:
-        """The same and, at the end, a link without shapes."""
-
-
-class NamedShapes(Mapping[str, tuple[Any, ...]]):
-    """The shapes of many links, by name, made when somebody wants to see them."""
-
-    def __init__(self, names: Sequence[str], shapes: ShapesOfLinks) -> None:
-        self._names, self._shapes = names, shapes
-
-    @cached_property
-    def _numbers(self) -> dict[str, int]:
-        """The links that have shapes."""
-        return {self._names[i]: i for i in self._shapes.drawn()}
-
-    def __getitem__(self, name: str) -> tuple[Any, ...]:
-        return self._shapes[self._numbers[name]]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._numbers)
-
-    def __len__(self) -> int:
-        return len(self._numbers)
-
-    def __repr__(self) -> str:
-        return repr(dict(self))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import Any
 from xml.etree.ElementTree import Element
 
 import pytest
@@ -12,7 +11,7 @@ from tests.failing_files import ERRORS, Counter, descriptors, system
 
 import catena
 from catena.errors import LoadError
-from catena.model.readers import columns, files, xml
+from catena.model.readers import attributes, files, xml
 from catena.model.readers.xml import Document, FieldError, elements, line_of, open_document, root_tag
 
 BOMB = """<?xml version="1.0"?><!DOCTYPE lolz [<!ENTITY a "lol"><!ENTITY b "&a;&a;&a;&a;&a;&a;&a;&a;">
@@ -209,16 +208,8 @@ def test_large_texts_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
         open_document(b"<a>" + b" " * 2**20)
 
 
-def column(name: str, *values: str) -> Element:
-    """An element that stands for as many as there are values."""
-    attributes: dict[str, Any] = {name: list(values)}
-    return Element("mass", attributes)
-
-
 def number(text: str) -> float:
-    one, last = columns.numbers(column("value", "1", text), "value", 2, None)
-    assert (one, columns.numbers(column("value", text), "value", 1, None)) == (1.0, [last])
-    return last
+    return attributes.number(Element("mass", value=text), "value", None)
 
 
 @pytest.mark.parametrize(
@@ -240,7 +231,7 @@ def test_numbers_that_are_none(text: str) -> None:
 @pytest.mark.parametrize("text", ["", "1", "1 2", "1 2 3 4", "1 2 nan", "1,2,3", "a b c"])
 def test_vectors_that_are_none(text: str) -> None:
     with pytest.raises(FieldError, match="expected 3 finite numbers"):
-        columns.vectors(column("xyz", text), "xyz", 1, (0.0, 0.0, 0.0))
+        attributes.vector(Element("origin", xyz=text), "xyz", (0.0, 0.0, 0.0))
 
 
 def test_two_children_where_one_is_meant() -> None:

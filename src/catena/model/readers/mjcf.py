@@ -28,7 +28,7 @@ import numpy.typing as npt
 from catena.errors import LoadError, ModelError, UnsupportedError
 from catena.later import install
 from catena.model.parts import JointPart, LinkPart
-from catena.model.readers.columns import LARGEST
+from catena.model.readers.attributes import LARGEST
 from catena.model.readers.mjcf_actuators import actuators
 from catena.model.readers.mjcf_equality import equalities
 from catena.model.readers.mjcf_shapes import rotation_of, shapes_of

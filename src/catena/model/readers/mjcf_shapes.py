@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from catena.model.readers.columns import LARGEST
+from catena.model.readers.attributes import LARGEST
 from catena.model.readers.meshes import MeshReference
 from catena.model.shapes import BOX, CAPSULE, CYLINDER, ELLIPSOID, Color, Primitive
 

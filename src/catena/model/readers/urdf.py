@@ -11,10 +11,8 @@ passed over.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
-from functools import cached_property
-from itertools import chain
-from typing import Any
+from itertools import islice
+from typing import Any, NamedTuple
 from xml.etree.ElementTree import Element
 
 import numpy as np
@@ -22,18 +20,16 @@ import numpy.typing as npt
 
 from catena.errors import LoadError
 from catena.model.parts import JointPart, LinkPart, Mimic, Parts
-from catena.model.readers.columns import LARGEST, numbers, vectors, words, written
-from catena.model.readers.layouts import Group, groups
+from catena.model.readers.attributes import LARGEST, Vector, number, vector
 from catena.model.readers.urdf_places import ORIGIN, inertias, rotations
-from catena.model.readers.urdf_shapes import UrdfShapes
-from catena.model.readers.xml import Document, FieldError, children, elements, line_of, shorten
+from catena.model.readers.urdf_shapes import Shape, UrdfShapes
+from catena.model.readers.xml import Document, FieldError, children, elements, line_of, shorten, text
 from catena.model.topology import listed
 
 Array = npt.NDArray[Any]
 
 INF = float("inf")
 X_AXIS = (1.0, 0.0, 0.0)
-LIMITS = ("lower", "upper", "velocity_limit", "effort_limit")
 JOINT_TYPES = {
     "revolute": "revolute",
     "continuous": "continuous",
@@ -49,210 +45,190 @@ UNDIRECTED = ("fixed", "free", "spherical")  # joints
 IGNORED = {"transmission", "gazebo", "sensor", "ros2_control", "plugin", "mujoco", "group", "drake"}
 
 
-class UrdfParts:
-    """The parts of one URDF document: `name`, `links`, `joints`, and `warnings` about what is odd in them.
+class _Link(NamedTuple):
+    """A <link>: `moments` are xx, yy, zz, xy, xz, yz in axes turned by `rpy`."""
 
-    Many links or joints are read at once, column by column: see layouts.py.
-    """
+    name: str
+    mass: float
+    com: Vector
+    rpy: Vector
+    moments: list[float]
+    shapes: list[tuple[Shape, str]]
+
+
+class _Joint(NamedTuple):
+    """A <joint>."""
+
+    name: str
+    type: str
+    parent: str
+    child: str
+    rpy: Vector
+    position: Vector
+    axis: Vector
+    lower: float
+    upper: float
+    velocity_limit: float
+    effort_limit: float
+    damping: float
+    friction: float
+    mimic: Mimic | None
+
+
+class UrdfParts:
+    """The parts of one URDF document: `name`, `links`, `joints`, and `warnings` about what is odd in them."""
 
     def __init__(self, document: Document, package_roots: tuple[str, ...] = ()) -> None:
         self.document = document
         self.name = "robot"
-        self.warnings: list[str] = []
-        self._links = _Table()
-        self._joints = _Table()
-        self._odd: defaultdict[str, list[tuple[int, str]]] = defaultdict(list)  # what is odd, and in which children
+        self._links: list[_Link] = []
+        self._joints: list[_Joint] = []
+        self._odd: defaultdict[str, list[str]] = defaultdict(list)  # what is odd, and in which links, joints or others
         directory = None if document.path is None else str(document.path.absolute().parent)
-        self._shapes = UrdfShapes(directory, package_roots)
+        self._shapes = UrdfShapes(directory, package_roots, self._note)
         self._read()
+
+    @property
+    def warnings(self) -> list[str]:
+        """What is odd, in the order of the document."""
+        return [f"{what}: {listed(names)}" for what, names in self._odd.items()]
 
     @property
     def links(self) -> Parts[LinkPart]:
         """The links, in the order of the document."""
-        found = self._links
+        names, mass, com, rpy, moments, shapes = zip(*self._links, strict=True)
         return Parts.of_columns(
             LinkPart,
-            name=found.column("name"),
-            mass=found.numbers("mass"),
-            com=found.numbers("com", 3),
-            inertia=inertias(found.numbers("moments", 6), found.numbers("rpy", 3)),
-            meshes=self._shapes.arrange(*found.numbers("shapes", 2).T),
+            name=list(names),
+            mass=np.array(mass),
+            com=np.array(com),
+            inertia=inertias(np.array(moments), np.array(rpy)),
+            meshes=list(map(self._shapes.colored, shapes)),
         )
 
     @property
     def joints(self) -> Parts[JointPart]:
         """The joints, in the order of the document."""
-        found = self._joints
-        return Parts.of_columns(
-            JointPart,
-            **{field: found.column(field) for field in ("name", "type", "parent", "child", "mimic")},
-            rotation=rotations(found.numbers("rpy", 3)),
-            position=found.numbers("position", 3),
-            axis=found.numbers("axis", 3),
-            **{field: found.numbers(field) for field in (*LIMITS, "damping", "friction")},
-        )
+        columns: dict[str, Any] = {f: [joint[i] for joint in self._joints] for i, f in enumerate(_Joint._fields)}
+        rotation = rotations(np.reshape(columns.pop("rpy"), (-1, 3)))
+        for field in ("position", "axis"):
+            columns[field] = np.reshape(columns[field], (-1, 3))
+        for field in ("lower", "upper", "velocity_limit", "effort_limit", "damping", "friction"):
+            columns[field] = np.array(columns[field], dtype=float)
+        return Parts.of_columns(JointPart, rotation=rotation, **columns)
 
     def _read(self) -> None:
         root = next(elements(self.document))
         if root.tag != "robot":
             raise self._fault(f"expected <robot>, found <{shorten(root.tag)}>", -1)
         self.name = root.get("name", "").strip() or "robot"
-        for group in groups(self.document):
-            for each in _of_one_type(group):
-                self._careful(each)
-        if not self._links.parts:
+        for part, element in enumerate(islice(elements(self.document), 1, None)):
+            self._careful(element, part)
+        if not self._links:
             raise self._fault("the <robot> has no links; expected at least one <link>", -1)
-        self.warnings += [f"{what}: {listed(name for _, name in sorted(odd))}" for what, odd in self._odd.items()]
 
-    def _careful(self, group: Group) -> None:
-        """Reads a group; a fault in one of its elements becomes a LoadError that says which, and in which line."""
-        element, parts = group
+    def _careful(self, element: Element, part: int) -> None:
+        """Reads a child of the <robot>; a fault in it becomes a LoadError that says where, and in which line."""
         try:
-            self._group(element, parts)
+            self._part(element, part)
         except FieldError as fault:
-            what, name = element.tag, (written(element, "name") or [""] * len(parts))[fault.which].strip()
+            what, name = element.tag, element.get("name", "").strip()
             place = next(i for i, inside in enumerate(element.iter()) if inside is fault.element)
-            error = self._fault(f"{what} {shorten(name)!r}: {fault}", parts[fault.which], place)
+            error = self._fault(f"{what} {shorten(name)!r}: {fault}", part, place)
             raise LoadError(str(error), **{what: name or None}) from None
 
     def _fault(self, message: str, part: int, place: int = 0) -> LoadError:
         """A LoadError at a child of the root, or at an element inside it, by its place in the order of the text."""
         return self.document.error(message, line_of(self.document, part, place))
 
-    def _note(self, what: str, parts: Iterable[int], names: Iterable[str]) -> None:
-        """Keeps what is odd about some children of the root, for a warning."""
-        self._odd[what] += zip(parts, names, strict=True)
+    def _note(self, what: str, name: str) -> None:
+        """Keeps what is odd about a child of the root, for a warning."""
+        self._odd[what].append(name)
 
-    def _group(self, element: Element, parts: Sequence[int]) -> None:
-        """Reads children of the <robot> that have one layout and, if they are joints, one type."""
+    def _part(self, element: Element, part: int) -> None:
+        """Reads a child of the <robot>."""
         if element.tag == "link":
-            self._link(element, parts, words(element, "name"))
+            self._links.append(self._link(element, text(element, "name")))
         elif element.tag == "material":
             self._shapes.define(element)
         elif element.tag == "joint":
-            self._joint(element, parts, words(element, "name"))
+            self._joints.append(self._joint(element, text(element, "name")))
         elif element.tag.startswith("xacro:"):
-            raise self._fault(f"<{shorten(element.tag)}>: expand the file with xacro first", parts[0])
+            raise self._fault(f"<{shorten(element.tag)}>: expand the file with xacro first", part)
         elif element.tag not in IGNORED:
-            tags = [shorten(element.tag)] * len(parts)
-            self._note("elements that are not part of URDF, passed over", parts, tags)
+            self._note("elements that are not part of URDF, passed over", shorten(element.tag))
 
-    def _link(self, element: Element, parts: Sequence[int], names: list[str]) -> None:
-        several, inertial = len(parts), children(element, "inertial").get("inertial")
+    def _link(self, element: Element, name: str) -> _Link:
+        inertial = children(element, "inertial").get("inertial")
         found = {} if inertial is None else children(inertial, "origin", "mass", "inertia")
         mass, origin, inertia = (found.get(tag) for tag in ("mass", "origin", "inertia"))
         if inertial is not None and mass is None:
             raise FieldError(inertial, "needs a <mass>")
         if mass is not None and inertia is None:
-            self._note("links with a <mass> but no <inertia>, taken as point masses", parts, names)
-        moments = [numbers(inertia, name, several, default, LARGEST) for name, default in MOMENTS.items()]
-        group = self._shapes.add(Group(element, parts), names, self._note)
-        self._links.add(
-            parts,
-            name=names,
-            mass=numbers(mass, "value", several, None, LARGEST),
-            com=vectors(origin, "xyz", several, ORIGIN),
-            rpy=vectors(origin, "rpy", several, ORIGIN),
-            moments=np.stack(moments, axis=1),
-            shapes=np.column_stack((np.full(several, group), np.arange(several))),
+            self._note("links with a <mass> but no <inertia>, taken as point masses", name)
+        moments = [number(inertia, moment, default, LARGEST) for moment, default in MOMENTS.items()]
+        return _Link(
+            name=name,
+            shapes=self._shapes.of_link(element, name),
+            mass=number(mass, "value", None, LARGEST),
+            com=vector(origin, "xyz", ORIGIN),
+            rpy=vector(origin, "rpy", ORIGIN),
+            moments=moments,
         )
 
-    def _joint(self, element: Element, parts: Sequence[int], names: list[str]) -> None:
-        several, given = len(parts), words(element, "type")[0]
+    def _joint(self, element: Element, name: str) -> _Joint:
+        given = text(element, "type")
         kind = JOINT_TYPES.get(given)
         if kind is None:
             known = ", ".join(JOINT_TYPES)
             raise FieldError(element, f"type {shorten(given)!r} is unknown; expected one of {known}")
         found = children(element, *JOINT_CHILDREN)
         origin, dynamics = found.get("origin"), found.get("dynamics")
-        limits = self._limits(parts, names, kind, found.get("limit"))
-        self._joints.add(
-            parts,
-            name=names,
-            type=[kind] * several,
-            parent=_link_names(element, found, "parent"),
-            child=_link_names(element, found, "child"),
-            rpy=vectors(origin, "rpy", several, ORIGIN),
-            position=vectors(origin, "xyz", several, ORIGIN),
-            axis=vectors(None if kind in UNDIRECTED else found.get("axis"), "xyz", several, X_AXIS),
-            **dict(zip(LIMITS, limits, strict=True)),
-            damping=numbers(dynamics, "damping", several, 0.0),
-            friction=numbers(dynamics, "friction", several, 0.0),
-            mimic=_mimic(kind, found.get("mimic"), several),
+        lower, upper, velocity_limit, effort_limit = self._limits(name, kind, found.get("limit"))
+        return _Joint(
+            name=name,
+            type=kind,
+            parent=_link_name(element, found, "parent"),
+            child=_link_name(element, found, "child"),
+            rpy=vector(origin, "rpy", ORIGIN),
+            position=vector(origin, "xyz", ORIGIN),
+            axis=vector(None if kind in UNDIRECTED else found.get("axis"), "xyz", X_AXIS),
+            lower=lower,
+            upper=upper,
+            velocity_limit=velocity_limit,
+            effort_limit=effort_limit,
+            damping=number(dynamics, "damping", 0.0),
+            friction=number(dynamics, "friction", 0.0),
+            mimic=_mimic(kind, found.get("mimic")),
         )
 
-    def _limits(self, parts: Sequence[int], names: list[str], kind: str, limit: Element | None) -> list[Array]:
+    def _limits(self, name: str, kind: str, limit: Element | None) -> tuple[float, float, float, float]:
         """Lower, upper, velocity and effort limits."""
-        several = len(parts)
-        endless = [np.full(several, -INF), np.full(several, INF)]
         if kind not in ("revolute", "prismatic", "continuous"):
             limit = None
         elif kind != "continuous" and limit is None:
-            self._note(f"{kind} joints without a <limit>, taken as unlimited", parts, names)
-        rates = [numbers(limit, rate, several, INF) for rate in ("velocity", "effort")]
+            self._note(f"{kind} joints without a <limit>, taken as unlimited", name)
+        rates = number(limit, "velocity", INF), number(limit, "effort", INF)
         if kind == "continuous" or limit is None:
-            return endless + rates
+            return -INF, INF, *rates
         if "lower" not in limit.attrib and "upper" not in limit.attrib:
-            self._note("joints whose <limit> has neither lower nor upper, which leaves them no range", parts, names)
-        lower, upper = (numbers(limit, end, several, 0.0) for end in ("lower", "upper"))
-        swapped = lower > upper
-        if swapped.any():
-            which = np.flatnonzero(swapped).tolist()
-            what = "joints whose lower limit lies above the upper one, taken as unlimited"
-            self._note(what, [parts[i] for i in which], [names[i] for i in which])
-            lower, upper = np.where(swapped, -INF, lower), np.where(swapped, INF, upper)
-        return [lower, upper, *rates]
+            self._note("joints whose <limit> has neither lower nor upper, which leaves them no range", name)
+        lower, upper = number(limit, "lower", 0.0), number(limit, "upper", 0.0)
+        if lower > upper:
+            self._note("joints whose lower limit lies above the upper one, taken as unlimited", name)
+            return -INF, INF, *rates
+        return lower, upper, *rates
 
 
-class _Table:
-    """Columns of numbers and words that come in groups, each group with the numbers of its children of the root."""
-
-    def __init__(self) -> None:
-        self.parts: list[int] = []
-        self._columns: defaultdict[str, list[Any]] = defaultdict(list)  # of groups
-
-    def add(self, parts: Sequence[int], **columns: Any) -> None:
-        """Adds a group: arrays of numbers, (n, ...), and anything else as iterables."""
-        self.parts += parts
-        for field, values in columns.items():
-            self._columns[field].append(values)
-
-    def numbers(self, field: str, *shape: int) -> Array:
-        """Numbers, (n, *shape), in the order of the document."""
-        found = np.concatenate(self._columns[field]) if self.parts else np.zeros((0, *shape))
-        return found if self._order is None else found[self._order]
-
-    def column(self, field: str) -> list[Any]:
-        """Anything else, in the order of the document."""
-        found = list(chain.from_iterable(self._columns[field]))
-        return found if self._order is None else list(map(found.__getitem__, self._order.tolist()))
-
-    @cached_property
-    def _order(self) -> Array | None:
-        """Which comes first and so on; None if they have come in order."""
-        order = np.argsort(self.parts, kind="stable")
-        return None if (order == np.arange(len(order))).all() else order
-
-
-def _of_one_type(group: Group) -> Iterator[Group]:
-    """The group or, of joints of several types, those of each type."""
-    types = list(written(group.element, "type") or []) if group.element.tag == "joint" else []
-    if len(set(types)) < 2:
-        yield group
-    else:
-        yield from (group.some([i for i, each in enumerate(types) if each == one]) for one in dict.fromkeys(types))
-
-
-def _link_names(joint: Element, found: dict[str, Element], role: str) -> list[str]:
-    """The links that the joints' <parent> or <child> names."""
+def _link_name(joint: Element, found: dict[str, Element], role: str) -> str:
+    """The link that the joint's <parent> or <child> names."""
     if role not in found:
         raise FieldError(joint, f"needs a <{role} link=...>")
-    return words(found[role], "link")
+    return text(found[role], "link")
 
 
-def _mimic(kind: str, mimic: Element | None, several: int) -> Iterable[Mimic | None]:
-    """The joints that these should follow."""
+def _mimic(kind: str, mimic: Element | None) -> Mimic | None:
+    """The joint that this one should follow."""
     if mimic is None or kind == "fixed":
-        return [None] * several
-    multiplier, offset = (numbers(mimic, *given) for given in (("multiplier", several, 1.0), ("offset", several, 0.0)))
-    return map(Mimic, words(mimic, "joint"), multiplier.tolist(), offset.tolist())
+        return None
+    return Mimic(text(mimic, "joint"), number(mimic, "multiplier", 1.0), number(mimic, "offset", 0.0))

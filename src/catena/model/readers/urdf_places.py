@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from functools import lru_cache
-from itertools import starmap
 from math import cos, sin
 from typing import Any
 from xml.etree.ElementTree import Element
@@ -12,7 +10,7 @@ from xml.etree.ElementTree import Element
 import numpy as np
 import numpy.typing as npt
 
-from catena.model.readers.columns import Vector, vectors
+from catena.model.readers.attributes import Vector, vector
 
 Array = npt.NDArray[Any]
 Matrix = tuple[Vector, Vector, Vector]
@@ -21,15 +19,9 @@ ORIGIN: Vector = (0.0, 0.0, 0.0)
 IDENTITY: Matrix = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
 
 
-def poses(origin: Element | None, several: int) -> tuple[Iterator[Matrix], Iterator[Vector]]:
-    """Rotations and positions, one by one."""
-    angles, position = (vectors(origin, name, several, ORIGIN) for name in ("rpy", "xyz"))
-    return starmap(rotation_from_rpy, triples(angles)), triples(position)
-
-
-def triples(rows: Array) -> Iterator[Vector]:
-    """Three numbers at a time, from (n, 3), made when they are wanted."""
-    yield from map(tuple, rows.tolist())
+def pose(origin: Element | None) -> tuple[Matrix, Vector]:
+    """Rotation and position."""
+    return rotation_from_rpy(*vector(origin, "rpy", ORIGIN)), vector(origin, "xyz", ORIGIN)
 
 
 @lru_cache(maxsize=1024)

@@ -44,14 +44,11 @@ class Document:
 
 
 class FieldError(ValueError):
-    """An element that does not hold what it should; its reader knows which link or joint it belongs to.
+    """An element that does not hold what it should; its reader knows which link or joint it belongs to."""
 
-    Where the element stands for several (layouts.py), `which` is the number of the one that is meant.
-    """
-
-    def __init__(self, element: Element, message: str, which: int = 0) -> None:
+    def __init__(self, element: Element, message: str) -> None:
         super().__init__(f"<{shorten(element.tag)}> {message}")
-        self.element, self.which = element, which
+        self.element = element
 
 
 def children(element: Element, *once: str) -> dict[str, Element]:

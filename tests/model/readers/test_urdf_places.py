@@ -1,22 +1,16 @@
-"""Long documents are read many elements at a time, with the results of reading them one by one."""
+"""Faults and oddities anywhere in a document of many links and joints."""
 
 from __future__ import annotations
 
 import gc
 import pickle
 import re
-import warnings
-from typing import Any
 
 import numpy as np
 import pytest
-from tests.model.readers import fuzz_urdf
 
 import catena
 from catena.errors import LoadError
-from catena.model.readers import layouts
-from catena.model.readers.layouts import groups
-from catena.model.readers.xml import Document, elements
 
 LINK = """<link name="l{i}"><inertial><origin xyz="0 {x} 0" rpy="0 {x} 0"/><mass value="{m}"/>
   <inertia ixx="{m}" ixy="0" ixz="0" iyy="{m}" iyz="0" izz="{m}"/></inertial>
@@ -29,13 +23,6 @@ JOINT = """<joint name="j{i}" type="{type}"><origin xyz="{x} 0 0"/><parent link=
 TYPES = ("revolute", "prismatic", "continuous", "fixed")
 
 
-@pytest.fixture(autouse=True)
-def short_stretches(monkeypatch: pytest.MonkeyPatch) -> None:
-    """So that a short document has many."""
-    monkeypatch.setattr(layouts, "STRETCH", 4000)
-    monkeypatch.setattr(layouts, "SHORT", 4000)
-
-
 def document(n: int = 60) -> str:
     """A tree of links with all kinds of joints; the colour is defined last."""
     random = np.random.default_rng(1)
@@ -46,11 +33,6 @@ def document(n: int = 60) -> str:
         if i:
             parts.append(JOINT.format(i=i, p=random.integers(i), x=x, m=m, type=TYPES[i % 4]))
     return "<robot name='r'>" + "".join(parts) + '<material name="red"><color rgba="1 0 0 1"/></material></robot>'
-
-
-def for_the_parser(text: str) -> str:
-    """The same with a processing instruction in front of every element: what is not plain is not read in stretches."""
-    return re.sub("<(?=link|joint)", "<?number one?><", text)
 
 
 def in_any_order(text: str) -> str:
@@ -72,67 +54,26 @@ def in_any_order(text: str) -> str:
     return re.sub("<(?=link|joint|mass|axis|/link)", noted, text)
 
 
-def largest(text: str) -> int:
-    return max(len(group.parts) for group in groups(Document(text.encode(), "text")))
-
-
-@pytest.mark.parametrize("base", ["fixed", "floating"])
-def test_many_at_a_time_give_what_one_by_one_gives(base: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    """In stretches of a long document, and of what the parser gives."""
-    text, parsed = document(), for_the_parser(document())
-    assert largest(text) > 5
-    assert largest(parsed) > 5
-    several = [catena.load(text, base=base), catena.load(parsed, base=base)]
-    monkeypatch.setattr(layouts, "SOME", 1)
-    assert largest(parsed) == 1
-    plain = catena.load(parsed, base=base)
-    for robot in several:
-        assert robot == plain
-        assert robot.warnings == plain.warnings
-        assert dict(robot.tree.meshes) == dict(plain.tree.meshes)
-        assert all(shape.color == (1.0, 0.0, 0.0, 1.0) for shape in robot.tree.meshes["l5"])
-
-
-def test_spelling_does_not_matter(monkeypatch: pytest.MonkeyPatch) -> None:
-    """However attributes are ordered and commented, elements are read together if their tags are the same."""
+def test_spelling_does_not_matter() -> None:
+    """However attributes are ordered and commented; colours may be defined last."""
     text = document()
-    spelled = in_any_order(text)
-    monkeypatch.setattr(layouts, "STRETCH", 10**6)
-    assert largest(spelled) == largest(text) > 10
-    for stretch in (3000, 10**6):
-        monkeypatch.setattr(layouts, "STRETCH", stretch)
-        robot = catena.load(spelled)
-        assert robot == catena.load(text)
-        assert dict(robot.tree.meshes) == dict(catena.load(text).tree.meshes)
+    robot, spelled = catena.load(text), catena.load(in_any_order(text))
+    assert robot == spelled
+    assert dict(robot.tree.meshes) == dict(spelled.tree.meshes)
+    assert all(shape.color == (1.0, 0.0, 0.0, 1.0) for shape in robot.tree.meshes["l5"])
 
 
-@pytest.mark.parametrize("number", range(120))
-def test_damaged_files_become_what_the_parser_makes_of_them(number: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """In stretches, a file loads if and only if it does so element by element, with the same result."""
-    found = []
-    for short in (600, 2**18):
-        monkeypatch.setattr(layouts, "SHORT", short)
-        monkeypatch.setattr(layouts, "STRETCH", 2 * short)
-        try:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore", catena.ModelWarning)
-                robot = catena.load(fuzz_urdf.case(3, number))
-            found.append((robot.tree.digest(), sorted(robot.warnings)))
-        except LoadError:
-            found.append(None)
-    assert found[0] == found[1]
+def test_a_material_without_a_name_lends_its_colour_to_no_other() -> None:
+    text = document(2).replace('<material name="red"/>', '<material><color rgba="0 1 0 1"/></material>', 1)
+    robot = catena.load(text.replace('<material name="red"/>', "<material/>"))
+    assert [robot.tree.meshes[name][0].color for name in ("l0", "l1")] == [(0.0, 1.0, 0.0, 1.0), None]
 
 
-def test_every_element_comes_once_and_in_its_place() -> None:
-    text = document()
-    whole = Document(text.encode(), "text")
-    names = {part: name for group in groups(whole) for part, name in zip(group.parts, _names(group), strict=True)}
-    assert [names[part] for part in range(len(names))] == [each.get("name") for each in list(elements(whole))[1:]]
-
-
-def _names(group: layouts.Group) -> list[str]:
-    names: list[str] = list(group.element.attrib["name"])
-    return names
+def test_the_first_fault_of_a_document_is_named() -> None:
+    text = document().replace('name="l40"', 'name=""').replace('name="l50"', 'nam="l50"')
+    with pytest.raises(LoadError, match="'name'") as error:
+        catena.load(text)
+    assert f"line {1 + text[: text.index('<link name=' + chr(34) * 2)].count(chr(10))}:" in str(error.value)
 
 
 @pytest.mark.parametrize(
@@ -165,7 +106,7 @@ def test_faults_far_into_a_document_have_their_lines(old: str, new: str, message
 @pytest.mark.parametrize(
     "odd", ['<!-- "l" -->', "<?x y?>", "<gazebo/>", '5" pipe', "<a b='\"'/>", "<![CDATA[<]]>", "é"]
 )
-def test_what_is_not_plain_is_left_to_the_parser(odd: str) -> None:
+def test_what_is_not_about_the_mechanism_is_passed_over(odd: str) -> None:
     text = document()
     place = text.index('<link name="l30"')
     assert catena.load(text[:place] + odd + text[place:]) == catena.load(text)
@@ -180,7 +121,7 @@ def test_shapes_that_cannot_be_drawn_are_passed_over() -> None:
     assert len(robot.tree.meshes["l32"]) == 1
 
 
-def test_robots_with_late_shapes_can_be_pickled() -> None:
+def test_robots_with_shapes_can_be_pickled() -> None:
     robot = catena.load(document())
     again = pickle.loads(pickle.dumps(robot))
     assert again == robot
