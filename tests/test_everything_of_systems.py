@@ -111,6 +111,14 @@ def _derivatives(s: State) -> None:
     close_to(slopes.dv @ s.dv, differences(lambda h: s.acceleration(s.q, s.v + h * s.dv, s.tau)), 1e-6)
 
 
+def _force_derivatives(s: State) -> None:
+    slopes = s.system.constraint_force_derivatives(s.q, s.v, s.tau)
+    forces = lambda q, v, tau: s.system.forward_dynamics(q, v, tau).forces  # noqa: E731
+    close_to(slopes.dq @ s.dq, differences(lambda h: forces(moved(s, h, s.dq), s.v, s.tau)), 1e-6)
+    close_to(slopes.dv @ s.dv, differences(lambda h: forces(s.q, s.v + h * s.dv, s.tau)), 1e-6)
+    close_to(slopes.dtau @ s.dtau, forces(s.q, s.v, s.tau + s.dtau) - forces(s.q, s.v, s.tau))
+
+
 def _step(s: State) -> None:
     q, v = s.system.step(s.q, s.v, s.tau, 1e-6)
     close_to((v - s.v) / 1e-6, s.a, 1e-4)
@@ -210,6 +218,7 @@ HELD: dict[str, Callable[[State], Any]] = {
     "System.forward_dynamics": _forward_dynamics,
     "System.forward_dynamics_jvp": _jvp,
     "System.forward_dynamics_derivatives": _derivatives,
+    "System.constraint_force_derivatives": _force_derivatives,
     "System.inverse_dynamics": _inverse_dynamics,
     "System.inverse_mass_matrix": lambda s: close_to(s.system.inverse_mass_matrix(s.q), s.N),
     "System.constrained_response": _response,

@@ -128,3 +128,23 @@ def test_closed_models(name: str, rng: np.random.Generator) -> None:
         v, tau = system.project_velocity(q, rng.standard_normal(system.nv)), rng.standard_normal(system.nv)
         a = system.forward_dynamics(q, v, tau).a
         assert relative(a, constrained(system, model, models, q, v, tau)) < 1e-9
+
+
+def test_derivatives_of_a_dog_on_four_feet(rng: np.random.Generator) -> None:
+    dog, q = catena.load(catena.robots.path("quadruped"), base="floating"), np.zeros(19)
+    q[6:] = [1.0, *4 * [0.1, 0.5, -1.0]]
+    feet = [f"{end}_{side}_foot" for end in ("front", "rear") for side in ("left", "right")]
+    held = [catena.Ball("world", f"quadruped/{foot}", dog.placement(q, foot).position) for foot in feet]
+    system = catena.System([dog], constraints=held)
+    model, frames = same_tree(system.tree)
+    models, peer, data = same_constraints(system, model, frames), Peer.of(system.forest, model), model.createData()
+    v, tau = system.project_velocity(q, rng.standard_normal(system.nv)), rng.standard_normal(system.nv)
+    datas, settings = pin.StdVec_RigidConstraintData(), pin.ProximalSettings(1e-14, 1e-12, 100)
+    for each in models:
+        datas.append(each.createData())
+    pin.initConstraintDynamics(model, data, models, datas)
+    pin.constraintDynamics(model, data, peer.q(q), peer.v(v), peer.v(tau), models, datas, settings)
+    pin.computeConstraintDynamicsDerivatives(model, data, models, datas, settings)
+    order = peer.ours(np.arange(18.0)).astype(int)
+    theirs = [x[np.ix_(order, order)] for x in (data.ddq_dq, data.ddq_dv, data.ddq_dtau)]
+    assert relative(np.hstack(system.forward_dynamics_derivatives(q, v, tau)), np.hstack(theirs)) < 1e-9

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from tests.closed_systems import closed_model, ladder, looped
+from tests.closed_systems import KINDS, box, closed_model, ladder, looped
 from tests.mechanisms import relative
 
 import catena
@@ -33,6 +33,40 @@ def test_derivatives_are_those_of_differences(case: str, rng: np.random.Generato
     dq, dv, dtau = rng.standard_normal((3, 2, system.nv))
     along = system.forward_dynamics_jvp(q, v, tau, dq, dv, dtau)
     assert relative(along, np.hstack([dq, dv, dtau]) @ expected.T) < 1e-6
+
+
+@pytest.mark.parametrize("number", range(5))
+def test_every_kind_of_constraint(number: int, rng: np.random.Generator) -> None:
+    kinds, bodies = list(KINDS)[2 * number : 2 * number + 2], ("near/body", "far/body")
+    held = [
+        getattr(catena, kind)(first, second, **KINDS[kind], position=(0.1, 0.2, 0.3), second_rotation=(0.3, 0.1, 0.2))
+        for kind, first, second in zip(kinds, ("world", *bodies), bodies, strict=False)
+    ]
+    system = catena.System({"near": box(), "far": box()}, constraints=held)
+    q, (v, tau) = system.random_configuration(rng), rng.standard_normal((2, system.nv))
+    push = {"far/body": rng.standard_normal(6)}
+    found = system.forward_dynamics_derivatives(q, v, tau, push), system.constraint_force_derivatives(q, v, tau, push)
+    parts = np.split(1e-5 * np.eye(3 * system.nv), 3, axis=1)
+    ends = [
+        system.forward_dynamics(system.integrate(q, x), v + y, tau + z, push)
+        for x, y, z in (parts, [-part for part in parts])
+    ]
+    for slopes, after, before in zip(found, *ends, strict=True):
+        assert relative(np.concatenate(slopes, axis=-1), np.moveaxis(after - before, 0, -1) / 2e-5) < 1e-6
+
+
+def test_constraints_that_are_there_twice_share_their_forces(rng: np.random.Generator) -> None:
+    bodies, held = {"near": box(), "far": box()}, []
+    for name in "ab":
+        held.append(catena.Ball("world", "near/body", name=f"ball {name}"))
+        held.append(catena.Hinge("near/body", "far/body", position=(0.1, 0.0, 0.2), name=f"hinge {name}"))
+    once, twice = (catena.System(bodies, constraints=constraints) for constraints in (held[:2], held))
+    q, (v, tau) = once.random_configuration(rng), rng.standard_normal((2, once.nv))
+    a, f = (getattr(once, f"{name}_derivatives")(q, v, tau) for name in ("forward_dynamics", "constraint_force"))
+    b, g = (getattr(twice, f"{name}_derivatives")(q, v, tau) for name in ("forward_dynamics", "constraint_force"))
+    assert relative(np.hstack(b), np.hstack(a)) < 1e-9
+    halves = np.concatenate(g, axis=-1)
+    assert relative(halves, np.concatenate(2 * [np.concatenate(f, axis=-1) / 2])) < 1e-9
 
 
 def test_large_systems_say_that_they_have_none() -> None:

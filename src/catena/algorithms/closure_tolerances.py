@@ -24,6 +24,10 @@ INDEPENDENT = 1e-7
 """Rows of which the others leave less than this in Ω, relative to their size, are left to singular values of B: solving
 with Ω would lose as many digits as that has, and half of them are left."""
 
+INDEPENDENT_ONCE = 1e-5
+"""The same for derivatives, whose many columns are solved for once each, where all else is solved again for what
+rounding has left: two digits more are kept in exchange."""
+
 UNSURE = 1e-6
 """Inverses of operators are refused where rounding their equations changes what they give by a larger share: for a
 contact system, where its condition is above some 1e10. If constraints are redundant, that share is 1e-2 and more."""

@@ -25,29 +25,29 @@ class Held:
     """The frame on one side of a constraint at a configuration: where it is and how it moves, in its own axes."""
 
     def __init__(self, place: Place, links: Any, q: Field) -> None:
-        self._place, self._links, self._q = place, links, q
+        self.place, self._links, self._q = place, links, q
 
     @cached_property
     def pose(self) -> Pose:
         """The frame in the base's."""
-        return self._place.pose(self._links, self._q)
+        return self.place.pose(self._links, self._q)
 
     def velocity(self, v: Field) -> Motion:
         """Its velocity."""
-        return self._place.velocity(self._links, self._q, v)
+        return self.place.velocity(self._links, self._q, v)
 
     def bias(self, v: Field) -> Motion:
         """Its acceleration where joints do not accelerate."""
-        return self._place.bias_acceleration(self._links, self._q, v)
+        return self.place.bias_acceleration(self._links, self._q, v)
 
     def column(self, whitener: Whitener, f: Force) -> Column:
         """U⁻¹ Jᵀ f of a wrench f on it."""
-        path = self._place.path(self._links)
-        return whitener.wrench(path[-1], self._place.target(path) @ f) if path else {}
+        path = self.place.path(self._links)
+        return whitener.wrench(path[-1], self.place.target(path) @ f) if path else {}
 
     def rows(self, wrenches: Sequence[Force]) -> Matrix:
         """fᵀ J of wrenches on it."""
-        columns = self._place.columns(self._links, self._q)
+        columns = self.place.columns(self._links, self._q)
         return [[column.dot(f) for column in columns] for f in wrenches]
 
 
@@ -195,6 +195,15 @@ class Coupled:
     def bias(self, v: Field) -> list[Scalar]:
         """J̇ v."""
         return [sum(bend * (v[k][0] * v[k][0]) for k, _, bend in self.slopes)]
+
+    def changes(self, v: Any, a: Any, lam: Scalar) -> list[tuple[int, Scalar, Scalar, Scalar]]:
+        """Of each joint its degree of freedom, and what changes with it: J a + J̇v by q and by v, and Jᵀλ by q."""
+        found = []
+        for (k, x, c), (_, _, bend) in zip(self.terms, self.slopes, strict=True):
+            third = horner(x, [i * (i - 1) * (i - 2) * b for i, b in enumerate(c, 1)][2:] or [0])
+            speed = v[k][0]
+            found.append((k.v_start, bend * a[k][0] + third * (speed * speed), 2 * bend * speed, bend * lam))
+        return found
 
     def exerted(self, lam: Sequence[Scalar]) -> list[Scalar]:
         """The multiplier, which is the torque on a joint with ratio 1; five zeros."""

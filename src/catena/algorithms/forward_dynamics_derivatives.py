@@ -46,15 +46,15 @@ def accelerations_and_derivatives(
 ) -> tuple[Field, tuple[Matrix, Matrix, Matrix]]:
     """The accelerations, and their derivatives by q, v and tau."""
     links = AlignedLinks(links, q)
-    inertia = _Inverse(mass_matrix(links, q))
-    vdot = _spread(links, inertia.times(_driving(links, q, v, tau, f_ext, acting)))
+    inertia = Inverse(mass_matrix(links, q))
+    vdot = spread(links, inertia.times(driving(links, q, v, tau, f_ext, acting)))
     state = accelerated(links, moving(links, q, v, None, f_ext), vdot)
-    changes, own = _parted(links, state, changes_at(links, state))
+    changes, own = parted(links, state, changes_at(links, state))
     dq, dv, _ = derivatives_at(links, state, changes, acting)
     return vdot, (inertia.derivative(links, dq, own[0]), inertia.derivative(links, dv, own[1]), inertia.matrix())
 
 
-def _parted(links: Any, state: State, changes: Field) -> tuple[Field, list[Matrix]]:
+def parted(links: Any, state: State, changes: Field) -> tuple[Field, list[Matrix]]:
     """The changes without what is along the joints' own axes; and that, by q and by v, as matrices."""
     rest: Field
     (rest,), own = links.fields("rest"), [[[0] * links.nv for _ in range(links.nv)] for _ in range(2)]
@@ -73,14 +73,14 @@ def _without(w: Motion, components: Container[int]) -> Motion:
     return Motion.of([0 if i in components else x for i, x in enumerate(w.components)])
 
 
-def _driving(links: Any, q: Field, v: Field, tau: Field, f_ext: Field | None, acting: AtJoints) -> list[Scalar]:
+def driving(links: Any, q: Field, v: Field, tau: Field, f_ext: Field | None, acting: AtJoints) -> list[Scalar]:
     """The torques that are left to accelerate the joints."""
     used = bias(links, q, v, f_ext)
     left = [tau[k] - used[k] - acting.taken(k, q[k], v[k]) for k in links.base_to_tip()]
     return [x for dofs in left for x in dofs]
 
 
-def _spread(links: Any, numbers: list[Scalar]) -> Field:
+def spread(links: Any, numbers: list[Scalar]) -> Field:
     """One number for each degree of freedom, as a field."""
     field: Field
     (field,) = links.fields("field")
@@ -89,7 +89,7 @@ def _spread(links: Any, numbers: list[Scalar]) -> Field:
     return field
 
 
-class _Inverse:
+class Inverse:
     """M⁻¹ = U⁻ᵀ D⁻¹ U⁻¹ of a whole matrix M.
 
     An entry of U⁻ᵀ y is a sum over those found before it, (24), or over y by a row of U⁻ᵀ: the shorter one is taken.
@@ -104,7 +104,15 @@ class _Inverse:
 
     def times(self, b: Sequence[Scalar]) -> list[Scalar]:
         """M⁻¹ b."""
-        y = [x * w for x, w in zip(eliminated(self.U, b), self.weight, strict=True)]
+        return self.raised(self.innovations(b))
+
+    def innovations(self, b: Sequence[Scalar]) -> list[Scalar]:
+        """U⁻¹ b."""
+        return eliminated(self.U, b)
+
+    def raised(self, e: Sequence[Scalar]) -> list[Scalar]:
+        """U⁻ᵀ D⁻¹ e."""
+        y = [x * w for x, w in zip(e, self.weight, strict=True)]
         found: list[Scalar] = []
         for k, (row, above) in enumerate(zip(self.rows, self.above, strict=True)):
             fed = [i for i in range(k + 1) if not is_zero(row[i]) and not is_zero(y[i])]

@@ -28,6 +28,7 @@ from catena.algorithms.innovations import FACTOR, INVERSE_ROOT, SOLVE
 from catena.algorithms.resistance import Resistance
 from catena.functions.closed_step_recipe import StepRecipe
 from catena.functions.closure_recipes import ClosureRecipes, Pair, Terms
+from catena.functions.closure_slopes import ClosureSlopes, finite
 from catena.functions.frames import place_of, transform_of
 from catena.functions.function import Function, by_recipe
 from catena.functions.recipes import Ask, times
@@ -60,7 +61,7 @@ class Closures:
         self._recipes = ClosureRecipes(self.described, sparse)
         self.rows = sum(c.holds for c in constraints)
         text = "\n".join(c.content() for c in constraints)
-        self._digest = hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=12).hexdigest()
+        self.digest = hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=12).hexdigest()
         k, m = f"robot:{self.rows}", f"dense:{len(self.constraints)},6"
         self.residual = self._function("residual", {"q": "q"}, {"residual": f"dense:{self.rows}"})
         self.jacobian = self._function("jacobian", {"q": "q"}, {"J": f"dense:{self.rows},nv"})
@@ -70,7 +71,7 @@ class Closures:
         self.forces = self._function("forces", {"q": "q", "lam": k}, {"forces": m})
         exerted = partial(closed_chains.torques, closures=self.closures)
         self.torques = Function(
-            f"torques/closed/{self._digest}", exerted, {"q": "q", "lam": k}, {"tau": "v"}, loops=False
+            f"torques/closed/{self.digest}", exerted, {"q": "q", "lam": k}, {"tau": "v"}, loops=False
         )
         self.white_jacobian = self._function("white_jacobian", {"q": "q"}, {"B": f"dense:nv,{self.rows}"})
         self._moved: dict[tuple[str, ...], Function] = {}
@@ -78,6 +79,7 @@ class Closures:
         self._answer, self._fast_answer = answer, {**answer, "independence": "dense:1"}
         self._fast_response = self._function("response", pushed, self._fast_answer)
         self.response = self._composed("response", self._fast_response, self._responses)
+        self.slopes = ClosureSlopes(self)
 
     def forward_dynamics(self, given: Sequence[str]) -> Function:
         """Forward dynamics of calls that give "f_ext" and "gains", or one of them, or none."""
@@ -101,7 +103,7 @@ class Closures:
     ) -> Function:
         """One step in time; see :func:`catena.algorithms.closed_steps.closed_step`."""
         recipe = StepRecipe(self, integrator, joint_losses, springs, gains, projected, bool(resistances))
-        chosen = self._digest, self.closures, joint_losses, springs, resistances, gains, projected
+        chosen = self.digest, self.closures, joint_losses, springs, resistances, gains, projected
         return closed_step(integrator, *chosen, recipe)
 
     def _traced(self, more: Sequence[str], links: Any, q: Any, v: Any, tau: Any, *others: Any) -> Any:
@@ -123,7 +125,7 @@ class Closures:
         if algorithm is None:
             algorithm = partial(getattr(closed_chains, name), closures=self.closures)
         recipe = recipe or getattr(self._recipes, name)
-        return Function(f"{name}/closed/{self._digest}", algorithm, inputs, outputs, recipe=recipe)
+        return Function(f"{name}/closed/{self.digest}", algorithm, inputs, outputs, recipe=recipe)
 
     def _composed(self, name: str, fast: Function, recipe: Callable[..., Any]) -> Function:
         """What is right for all samples, and by machine code alone where constraints are independent."""
@@ -137,7 +139,7 @@ class Closures:
             held[links.base] = [times_known(scale, x) for row in forces for x in row]
             return a, held
 
-        known = f"{name}/closed chains/{self._digest}"
+        known = f"{name}/closed chains/{self.digest}"
         numbers = {"a": "v", "forces": f"robot:{len(self.constraints)},6"}  # of which weighted sums have gradients
         quick = Function(f"{known}/fast", sure, fast.inputs, numbers, loops=False)
         return Function(known, by_recipe, fast.inputs, self._answer, recipe=recipe, double=True, fast=quick)
@@ -181,12 +183,6 @@ class Closures:
         a[poor] = free + ask(INVERSE_ROOT, q, *ask(FACTOR, q), times(U, y))
         forces[poor] = ask(self.forces, q, lam)
         return a, forces
-
-
-def finite(matrices: Array) -> Array:
-    """Matrices (..., m, n), zero in place of those that hold anything but numbers: no other suffers from them."""
-    good = np.isfinite(matrices).all(axis=(-1, -2), keepdims=True)
-    return np.where(good, matrices, 0.0)
 
 
 def starts_of(constraints: Sequence[AnyConstraint]) -> list[int]:

@@ -14,7 +14,8 @@ from catena.arguments.links import JointLike
 from catena.arguments.scalars import of_systems, real
 from catena.arguments.wrenches import Wrenches
 from catena.errors import CatenaError, ModelError
-from catena.functions.closures import finite, starts_of
+from catena.functions.closure_slopes import finite
+from catena.functions.closures import starts_of
 from catena.functions.recipes import times
 from catena.model.joints import JOINT_TYPES
 from catena.questions.closing import Closing
