@@ -178,6 +178,25 @@ def test_sweeps_are_the_pipeline_13_on_the_blocks(seed, rng) -> None:
     assert total == pytest.approx(np.linalg.slogdet(M)[1], abs=1e-11)
 
 
+def test_only_samples_that_lose_digits_are_warned_of() -> None:
+    chain, rng = catena.rod_chain(300, axes="z", radius=0.1), np.random.default_rng(0)
+    q, v, tau = rng.standard_normal((3, 4, 300))
+    q[1], v[2], tau[2] = 0.0, 0.0, 0.0
+    found = chain.forward_dynamics(q, v, tau, method="fixman")
+    assert relative(found, chain.forward_dynamics(q, v, tau)) < 1e-9
+    one_by_one = [chain.forward_dynamics(*each, method="fixman") for each in zip(q, v, tau, strict=True)]
+    np.testing.assert_array_equal(found, one_by_one)
+    straight, right = catena.rod_chain(3000, axes="z", radius=0.1), np.zeros((2, 3000))
+    right[1] = rng.standard_normal(3000)
+    expected = straight.mass_matrix(right).logdet()
+    for _ in range(3):  # the second call takes another way, without Python in between
+        with pytest.warns(catena.PrecisionWarning, match="relative error"):
+            both = straight.mass_matrix(right, "fixman").logdet()
+        assert both == pytest.approx(expected, rel=1e-4)
+        with pytest.warns(catena.PrecisionWarning, match="relative error"):
+            assert straight.mass_matrix(right[0], "fixman").logdet() == pytest.approx(expected[0], rel=1e-4)
+
+
 def test_lost_digits_are_warned_of() -> None:
     straight = catena.rod_chain(3000, axes="z", radius=0.1)
     with pytest.warns(catena.PrecisionWarning, match="relative error"):

@@ -128,13 +128,11 @@ def test_robots_without_joints() -> None:
     assert catena.casadi.function(robot, "forward_dynamics")(nothing, nothing, nothing).shape == (0, 1)
 
 
-def test_questions_without_derivatives_say_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("catena.fixman.method.LONG", 1)  # from how many links on it is checked, with NumPy
+def test_what_is_checked_after_it_was_computed_has_derivatives(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("catena.fixman.method.LONG", 1)  # from how many links on it is checked
     chain = catena.planar_chain(np.ones(3), 0.2)
-    function = catena.casadi.function(chain, "forward_dynamics", method="fixman")
-    assert relative(function(*state(chain)).full().ravel(), chain.forward_dynamics(*state(chain))) < 1e-8
+    function, at = catena.casadi.function(chain, "forward_dynamics", method="fixman"), state(chain)
+    assert relative(function(*at).full().ravel(), chain.forward_dynamics(*at)) < 1e-8
     symbols = [casadi.MX.sym("x", 3) for _ in range(3)]
-    for derivative in (casadi.jacobian, casadi.jtimes):
-        more = [np.ones(3), True] if derivative is casadi.jtimes else []
-        with pytest.raises(RuntimeError, match=r"forward_dynamics.* has no sweeps that could be differentiated"):
-            derivative(function(*symbols), symbols[0], *more)
+    slope = casadi.Function("slope", symbols, [casadi.jacobian(function(*symbols), symbols[0])])
+    assert relative(slope(*at).full(), chain.forward_dynamics_derivatives(*at).dq) < 1e-8

@@ -246,14 +246,17 @@ def test_parameters_are_inputs_with_gradients() -> None:
     check_grads(lambda q, p: function(q, *at[1:], parameters=p), (at[0], heavier), order=2, rtol=1e-5)
 
 
-def test_questions_without_derivatives_say_so(arm: catena.Robot, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("catena.fixman.method.LONG", 1)  # from how many links on it is checked, with NumPy
+def test_what_is_checked_after_it_was_computed_has_derivatives(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("catena.fixman.method.LONG", 1)  # from how many links on it is checked
     chain = catena.planar_chain(np.ones(4), 0.2)
     partitioned = catena.jax.function(chain, "forward_dynamics", method="fixman")
     at = state(chain)
-    assert relative(jax.jit(partitioned)(*at), chain.forward_dynamics(*at)) < 1e-8
-    with pytest.raises(catena.UnsupportedError, match="no sweeps that could be differentiated"):
-        jax.jvp(partitioned, at, at)
+    found = jax.jit(lambda *given: jax.jvp(partitioned, given, given))(*at)
+    assert relative(found[0], chain.forward_dynamics(*at)) < 1e-8
+    assert relative(found[1], chain.forward_dynamics_jvp(*at, *at)) < 1e-8
+
+
+def test_questions_without_derivatives_say_so(arm: catena.Robot) -> None:
     q, *_ = state(arm)
     inverse = catena.jax.function(arm, "inverse_mass_matrix")
     changes = jax.jacfwd(inverse)(q)

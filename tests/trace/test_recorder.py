@@ -7,6 +7,7 @@ import pytest
 from tests.mechanisms import ALL, relative
 
 from catena.functions.catalogue import BIAS, FORWARD_DYNAMICS, INVERSE_DYNAMICS, MASS_MATRIX_TIMES
+from catena.functions.compared import compared
 from catena.functions.function import kind
 from catena.functions.linkwise import lowered_for
 from catena.functions.on_scalars import evaluate
@@ -15,7 +16,8 @@ from catena.trace.graph import LEAF, Expr, live
 from catena.trace.interpret import _OPERATIONS
 from catena.trace.recorder import BASE, CARRY, CONST, PARENT, SELF, classify, recorded
 
-MANY = (*FORWARD_DYNAMICS.values(), INVERSE_DYNAMICS, BIAS, MASS_MATRIX_TIMES)
+TWICE = compared(FORWARD_DYNAMICS["fd1"], FORWARD_DYNAMICS["two_sweep"].algorithm, 1e-6)  # loops that read a sum
+MANY = (*FORWARD_DYNAMICS.values(), INVERSE_DYNAMICS, BIAS, MASS_MATRIX_TIMES, TWICE)
 FUNCTIONS = {function.name: function for function in MANY if not function.dense}
 
 

@@ -50,6 +50,7 @@ def with_parameters(function: Function) -> Function:
         regroup=False,
         recipe=None if function.recipe is None else recipe,
         adopts=function,
+        fast=None if function.fast is None else with_parameters(function.fast),
     )
     return adopting
 

@@ -30,7 +30,7 @@ from catena.errors import UnsupportedError
 from catena.functions.derived import in_coordinates, jvp, vjp
 from catena.functions.function import Function, by_recipe
 from catena.functions.recipes import Ask
-from catena.functions.store import Compiled, chosen_shape, is_unrolled
+from catena.functions.store import Compiled, chosen_shape, has_fast
 from catena.functions.watch import Watch
 from catena.questions.derivative_products import SHORT
 
@@ -114,7 +114,7 @@ class Map:
     def _smooth(self) -> Function:
         """What is differentiated: of a function with a recipe the one kernel that gives the same, if there is one."""
         fast = self.function.fast
-        served = fast is not None and is_unrolled(self._store.tree, fast, self.shape, np.dtype(np.float64))
+        served = has_fast(self._store.tree, self.function, self.shape, np.dtype(np.float64))
         return fast if fast is not None and served else self.function
 
     def kernel(self, dtype: Any) -> Any:

@@ -14,16 +14,19 @@ import numpy as np
 import numpy.typing as npt
 
 from catena.algorithms import determinant, fixman, fixman_determinant, innovations, point_mass
+from catena.algorithms.forward_dynamics import FD3
 from catena.arguments.arrays import Port, as_array, batch_shape
 from catena.arguments.scalars import a_robot
 from catena.errors import PrecisionWarning, warn
 from catena.fixman.point_mass_form import is_planar
 from catena.fixman.rounding import rounding
 from catena.functions.catalogue import MASS_MATRIX_TIMES
+from catena.functions.compared import compared
 from catena.functions.function import Function, by_recipe
 from catena.functions.recipes import Ask
 from catena.model.mimic import refuse_followers
 from catena.model.singular import check_masses
+from catena.sweeps import Field, Links
 
 if TYPE_CHECKING:
     from catena.robot import Robot
@@ -90,11 +93,21 @@ def _checked(form: Form) -> Form:
         return np.asarray(value)
 
     recipes = forward, solve, log_determinant
-    return Form(*[_by(recipe, function) for recipe, function in zip(recipes, form, strict=True)])
+    return Form(*map(_checked_by, recipes, form, _ARTICULATED))
 
 
-def _by(recipe: Any, function: Function) -> Function:
-    return replace(function, name=f"{function.name}/checked", algorithm=by_recipe, recipe=recipe)
+def _checked_by(recipe: Any, function: Function, articulated: Any) -> Function:
+    """The function where the articulated recursion agrees, in one kernel, and the recipe for what is left."""
+    fast = compared(function, articulated, TRUSTED / 2)  # twice the distance is what errors are estimated by
+    return replace(function, name=f"{function.name}/checked", algorithm=by_recipe, recipe=recipe, fast=fast)
+
+
+def _articulated_solution(links: Links, q: Field, b: Field) -> Field:
+    return innovations.solve(links, q, *innovations.factor(links, q), b)
+
+
+_ARTICULATED = FD3.algorithm, _articulated_solution, determinant.log_determinant
+"""The same three by the articulated recursion."""
 
 
 class Solution(NamedTuple):

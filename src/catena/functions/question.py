@@ -31,7 +31,7 @@ from catena.errors import ShapeError, SpeedWarning, UnknownNameError, Unsupporte
 from catena.functions.chunked import in_chunks
 from catena.functions.function import Function
 from catena.functions.lean import DECLINED, lean
-from catena.functions.store import Compiled, is_unrolled
+from catena.functions.store import Compiled, has_fast
 from catena.functions.watch import Watch
 from catena.kernels.call.words import MAPPED, OWN, Given, Role
 from catena.later import reading_files
@@ -220,9 +220,10 @@ class Declared:
         out = by_name.get("out")
         wanted = found.signature.wanted(out, batch)
         seen = given if found.watch is None else _kept(given, wanted)
-        results = found.kernel.compute(given, wanted, batch, keep=out is not None)
+        results = found.kernel.compute(given, wanted, batch, keep=out is not None or found.watch is not None)
         if found.watch is not None:
             found.watch.look(seen, results, batch)
+            results = results if out is not None else [x if x.ndim else x[()] for x in results]
         return found.returned(found.signature.given_back(out, results))
 
     def _known(self, asked: Answering, values: Sequence[Any]) -> Answer:
@@ -276,7 +277,7 @@ class Declared:
         function = self.chosen(asked, given, options)
         present = tuple(name for name in function.optional if name in given)
         kernel, mender = asked._compiled.kernel(function, present, dtype, shape), None
-        if function.fast is not None and is_unrolled(asked._compiled.tree, function.fast, shape, dtype):
+        if function.fast is not None and has_fast(asked._compiled.tree, function, shape, dtype):
             kernel, mender = asked._compiled.kernel(function.fast, present, dtype, shape), kernel
         arguments = iter(given)
         sources = tuple(

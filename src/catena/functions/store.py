@@ -221,9 +221,10 @@ def _steepness(tree: Tree, function: Function) -> int:
     return function.steepness * tree.nv * max(depth, default=0) ** 2
 
 
-def is_unrolled(tree: Tree, function: Function, shape: str | None, dtype: np.dtype[Any]) -> bool:
-    """Whether kernels of a function that are asked for in this shape are straight-line code, in float64."""
-    return dtype == np.float64 and shape != "rolled" and tree.n <= UNROLLED
+def has_fast(tree: Tree, function: Function, shape: str | None, dtype: np.dtype[Any]) -> bool:
+    """Whether one kernel, asked for in this shape, gives most samples: what tells the others apart needs float64."""
+    unrolled = shape != "rolled" and tree.n <= UNROLLED
+    return function.fast is not None and dtype == np.float64 and (function.fast.loops or unrolled)
 
 
 def chosen_shape(tree: Tree, function: Function, shape: str | None) -> str:

@@ -92,8 +92,9 @@ class Watch:
         for given, port in zip(inputs, self._inputs, strict=True):
             array = np.asarray(given)
             rows.append(np.broadcast_to(array, strange.shape + array.shape[array.ndim - port.rank :])[strange])
-        for result, found in zip(results, self._mender(*rows), strict=True):
-            result[strange] = found
+        found = self._mender(*rows)
+        for result, mended in zip(results, found if isinstance(found, tuple) else (found,), strict=True):
+            result[strange] = mended
 
     def _report(self, samples: list[Sample], culprits: list[int | None], results: Sequence[Any]) -> None:
         """Say what is singular, and leave nothing but NaN at samples at which M is."""

@@ -244,7 +244,7 @@ class _Sweeps:
         starts = {"link": k}
         for space, unit in (("q", self.layout.unit_q), ("v", self.layout.unit_v)):
             starts[space] = k if unit else w.new(f"load i64, ptr {self._at(f'%{space}_start', k, 'i64')}")
-        return {**here, **self._arrays(starts)}
+        return {BASE: "%fields", **here, **self._arrays(starts)}
 
     def _call_ahead(self, own: str, loop: Loop) -> None:
         """Call what a link a few turns ahead has in memory into the first cache, where links have much of it."""

@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from catena.trace.graph import LEAF, Expr, Graph, Operand, live
-from catena.trace.recorder.recording import CARRY, PARENT, SELF, Body, Loop, Slot
+from catena.trace.recorder.recording import BASE, CARRY, PARENT, SELF, Body, Loop, Slot
 from catena.trace.substitute import substituted
 
 AtBase = Mapping[str, Sequence[Operand]]
@@ -48,6 +48,7 @@ class Uses:
         kept = [key for body in loop.bodies for key in body.stores]
         self.read_here = {slot for array, slot in read if array == SELF}
         self.read_at_parent = {slot for array, slot in read if array == PARENT}
+        self.read_at_base = {slot for array, slot in read if array == BASE}
         self.read = {slot for array, slot in read if isinstance(slot, tuple) and array != CARRY}
         self.written_here = {slot for array, slot in kept if array == SELF}
         self.written_at_parent = {slot for array, slot in kept if array == PARENT}
@@ -63,7 +64,8 @@ class Uses:
         outwards = direction > 0
         refused = [
             self.carried & earlier.carried,
-            self.read_at_parent & earlier.written_at_parent,  # a sum that is not complete
+            self.read_at_base & earlier.written,  # a sum that is not complete
+            self.read_at_parent & earlier.written_at_parent,  # nor is this one
             self.written_at_parent & (earlier.read | earlier.written),
             (self.read_here | self.written_here) & earlier.written_at_parent if outwards else set(),
             self.written_here & earlier.read_at_parent if outwards else set(),

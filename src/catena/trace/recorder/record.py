@@ -80,7 +80,9 @@ def _emit_output(links: RolledLinks, name: str, output: RolledField, take: Calla
 def _laid_out(links: RolledLinks, classes: list[LinkClass], epilogue: Body) -> Recording:
     """Take out what nobody needs, give each scalar that must be kept a slot, and list the constants that are read."""
     loops = links.loops
-    at_base = _arriving(epilogue).union(*[_arriving(body) for x in loops if not x.direction for body in x.bodies])
+    at_base = _arriving(epilogue).union(
+        *[_read(body, BASE) if loop.direction else _arriving(body) for loop in loops for body in loop.bodies]
+    )
     asked = {(CARRY, slot, _END) for slot in at_base}
     asked |= {(SELF, slot, _END) for slot in at_base if not links.chain or slot in _put_at_base(loops)}
     at_tip = _read(epilogue, TIP)
@@ -123,9 +125,9 @@ def _arriving(epilogue: Body) -> set[Slot]:
     return _read(epilogue, BASE)
 
 
-def _read(epilogue: Body, array: str) -> set[Slot]:
-    """The scalars that the epilogue reads from an array."""
-    leaves = [node.args for node in live(list(epilogue.stores.values())) if node.op == LEAF]
+def _read(body: Body, array: str) -> set[Slot]:
+    """The scalars that a body reads from an array."""
+    leaves = [node.args for node in live(body.values) if node.op == LEAF]
     return {slot for read, slot in leaves if read == array}
 
 
