@@ -45,7 +45,12 @@ for _ in range(3):  # from the second time on, calls with arrays alone go a quic
         robot.forward_dynamics(np.stack([[q], [q]]), v, np.stack([a, -a, 2 * a])), robot.bias(q, v, out=0 * v),
         robot.kinetic_energy(q, v, out=np.empty(())), robot.bias(np.stack([[q] * 200] * 2), np.stack([[v] * 200] * 2)),
         robot.forward_dynamics(np.stack([[q], [q]]), v, a, {{"trunk": [np.ones(6)], 1: np.arange(6)}}),
-        robot.forward_dynamics(q, v, over := a.copy(), out=over),
+        robot.forward_dynamics(np.stack([[q], [q]]), v, a, {{"trunk": np.ones(6), 1: np.arange(6)}}),
+        robot.forward_dynamics(np.stack([q] * 5), v, a, {{"trunk": np.ones(6), 1: np.arange(6)}}),
+        robot.forward_dynamics(q, v, over := a.copy(), out=over), robot.bias(q, v, out=np.empty((robot.nv, 2))[:, 1]),
+        robot.bias(q, v, out=np.empty((2, 3, robot.nv))[::-1, :, ::-1][0, 0]),
+        robot.forward_dynamics(np.stack([[q, q]]), v, over := np.stack([[a, -a]]), out=over),
+        robot.forward_dynamics(np.stack([[q, q]]), over := np.stack([[v, -v]]), over, out=over),
     ):
         print(type(x).__name__, x.dtype, np.asarray(x).tobytes().hex())
     for wrong in (q[1:], q.astype(complex), "x", None, np.full(robot.nq, np.nan)):
@@ -101,6 +106,8 @@ for i in range(4):
     robot.forward_dynamics(whole[:, :1], x, whole[0].T.copy().T), robot.bias(large, large)
     robot.forward_dynamics(x, x, x, {{robot.links[1].name: wrench[0]}})
     robot.forward_dynamics(whole, x, x, {{robot.links[1].name: wrench}})
+    robot.forward_dynamics(whole, x, x, {{robot.links[1].name: wrench[0]}})
+    robot.forward_dynamics(x, x, x, out=whole[0].T[:, 0]), robot.forward_dynamics(whole, x, x, out=whole[:, ::-1])
 print(*set(asked))
 """
 

@@ -261,6 +261,17 @@ def test_singular_samples_under_the_result(rng):
     assert np.isnan(q).all(-1).tolist() == [False, True, False, False, False, False]
 
 
+@pytest.mark.parametrize("many", [1, 3000])
+def test_singular_samples_of_several_leading_dimensions(rng, many):
+    """The first call, those after it, and those with a result over an argument; small batches and shared ones."""
+    q, v = rng.uniform(0.5, 1.0, (2, 2, 3 * many, 2))
+    q[1, 2, 1] = 0.0
+    for out in (None, None, None, q):
+        with pytest.warns(catena.SingularWarning, match=r"samples \(1, 2\): nothing resists joint 'j1'"):
+            found = HANGING.forward_dynamics(q, v, v, {"l1": np.ones(6)}, out=out)
+        assert np.argwhere(np.isnan(found).all(-1)).tolist() == [[1, 2]]
+
+
 @pytest.mark.parametrize("wrench", [np.full((2, 6), np.inf), {"l1": np.full(6, np.inf)}], ids=["array", "mapping"])
 def test_singular_whatever_the_wrenches_are(wrench):
     """The first call is another one than those after it."""

@@ -51,6 +51,7 @@ ROLES: Mapping[str, Role] = {
 """What a parameter is for, by its annotation; all others are options."""
 
 
+_KINDS: Mapping[type, Given] = {type(None): Given.NOTHING, np.ndarray: Given.ARRAY}
 _WORDS = frozenset((str, bool, type, type(None)))  # which can be told from each other and from all else
 
 
@@ -165,9 +166,10 @@ class Declared:
         self._wrapper: type | None = None
 
         def general(*args: Any, **kwargs: Any) -> Any:
-            known = self._pattern(args, kwargs)
+            given = (*args[1:], *kwargs.values())
+            known = self._pattern(args, kwargs, given)
             if known is not None and (way := args[0]._compiled.known(known)) is not None:
-                quick = way(args[0]._own, (*args[1:], *kwargs.values()))
+                quick = way(args[0]._own, given)
                 if quick is not DECLINED:
                     return quick
             asked, *values = self._bound(*args, **kwargs)
@@ -175,30 +177,31 @@ class Declared:
                 raise TypeError(f"{method.__qualname__} is asked of a Robot, not of {kind_of(asked)}")
             answer = self.answer(asked, values)
             if known is not None:
-                found, given = self._known(asked, values), [*self.names[: len(args) - 1], *kwargs]
+                found, names = self._known(asked, values), [*self.names[: len(args) - 1], *kwargs]
                 with suppress(OSError):  # files of the package that cannot be read now: a later call finds the way
-                    asked._compiled.once(known, lambda: lean(found, asked, given, (*args[1:], *kwargs.values())))
+                    asked._compiled.once(known, lambda: lean(found, asked, names, given))
             return answer
 
         self.general: Callable[..., Any] = update_wrapper(general, method)
         self.general.question = self  # type: ignore[attr-defined]
 
-    def _pattern(self, args: Sequence[Any], named: Mapping[str, Any]) -> Hashable:
+    def _pattern(self, args: Sequence[Any], named: Mapping[str, Any], given: Sequence[Any]) -> Hashable:
         """What calls of an object have in common that are answered in one way; None if that cannot be told."""
         if not args or not isinstance(args[0], Answering):
             return None
-        form, values = (len(args), *named), (*args[1:], *named.values())
+        form = (len(args), *named)
         try:
             marked = self._marked[form]
         except KeyError:
             marked = self._marked[form] = self._to_mark(len(args) - 1, named)
+        kinds = self, form, *map(_KINDS.get, map(type, given))
         try:
-            return self, *form, *[x is None for x in values], *[_mark(role, values[i]) for i, role in marked]
+            return (*kinds, *[_mark(role, given[i]) for i, role in marked]) if marked else kinds
         except Exception:  # whatever an object's own hash raises
             return None
 
     def _to_mark(self, positional: int, named: Iterable[str]) -> list[tuple[int, Role]]:
-        """Which values of a call matter for its pattern, besides whether they are None, and their roles."""
+        """Which values of a call matter for its pattern, besides their kinds, and their roles."""
         known = dict(zip(self.names, self.roles, strict=True))
         roles = [*self.roles[:positional], *[known.get(name, Role.OPTION) for name in named]]
         return [(i, role) for i, role in enumerate(roles) if role not in (Role.ARRAY, Role.OUT)]

@@ -58,9 +58,9 @@ class Watch:
         return self._mender is not None
 
     def called(self, leading: int, samples: int, *arrays: Any) -> None:
-        """Look at the arrays of an emitted call, the results after the inputs."""
+        """Look at the arrays of an emitted call with so many leading dimensions, the results after the inputs."""
         count = len(self._inputs)
-        self.look(arrays[:count], arrays[count:], (samples,) * leading)
+        self.look(arrays[:count], arrays[count:], arrays[count].shape[:leading])
 
     def look(self, inputs: Sequence[Any], results: Sequence[Any], batch: tuple[int, ...]) -> None:
         """Raise SingularError, or warn, if results are not finite since a matrix is singular."""

@@ -12,6 +12,7 @@ from catena.arguments.arrays import Port
 from catena.errors import ShapeError
 from catena.kernels.call import layout
 from catena.kernels.call.kernel import Kernel
+from catena.kernels.call.results import LARGE
 from catena.kernels.call.threads import set_threads
 from catena.kernels.machine.compile import load, object_code
 
@@ -20,7 +21,18 @@ pytestmark = pytest.mark.skipif(layout.python_api() is None, reason="the general
 
 @pytest.mark.parametrize(
     "leading",
-    [((), (), ()), ((7,), (7,), (7,)), ((), (7,), ()), ((7,), (), ()), ((1,), (1,), ()), ((500,), (500,), (500,))],
+    [
+        ((), (), ()),
+        ((7,), (7,), (7,)),
+        ((), (7,), ()),
+        ((7,), (), ()),
+        ((1,), (1,), ()),
+        ((500,), (500,), (500,)),
+        ((3, 4), (3, 4), ()),
+        ((), (2, 1, 3), (2, 1, 3)),
+        ((1, 1), (), ()),
+        ((), (1,) * 28, ()),
+    ],
 )
 def test_served_at_once(kernel, machine, asked, leading):
     given = arguments(kernel.dtype, *leading)
@@ -41,12 +53,26 @@ def test_large_batches(multiply_add, asked, threads):
 
 @pytest.mark.parametrize(
     "leading",
-    [((0,), (0,), ()), ((3, 4), (3, 4), ()), ((1,), (7,), (7,)), ((3, 1), (4,), ())],
+    [
+        ((0,), (0,), ()),
+        ((3, 0), (3, 0), ()),
+        ((1,), (7,), (7,)),
+        ((3, 1), (4,), ()),
+        ((2, 3), (3, 2), ()),
+        ((4,), (2, 4), ()),
+    ],
 )
 def test_other_shapes_go_to_python(kernel, machine, asked, leading):
     given = arguments(kernel.dtype, *leading)
-    assert_same(machine.multiply_add(*given), kernel(*given))
+    assert outcome(machine.multiply_add, *given) == outcome(lambda *given: Results(*kernel(*given)), *given)
     assert len(asked) == 1
+
+
+def test_large_results_of_several_leading_dimensions(kernel, machine):
+    given = arguments(kernel.dtype, (40, 200), (40, 200), ())
+    results = machine.multiply_add(*given)
+    assert results[0].nbytes > LARGE
+    assert_same(results, kernel(*given))
 
 
 @pytest.mark.parametrize("name", LAYOUTS)
@@ -117,7 +143,7 @@ def outcome(function, *given):
         lambda x: "x",
         lambda x: np.ones(N - 1),
         lambda x: np.ones((N, 1)),
-        lambda x: np.ones((2, 2, N)),
+        lambda x: np.ones((2, 2, N - 1)),
     ],
 )
 def test_what_python_has_to_look_at(kernel, machine, asked, change):

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import ctypes
 import functools
-import itertools
 import math
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
@@ -31,7 +30,6 @@ if TYPE_CHECKING:
 SMALL = 2**13
 """Bytes of an array up to which copying it takes less time than to use it where it is."""
 
-_NEXT, _RAISED = JOB.index("next"), JOB.index("raised")
 _place, _in_buffer = ctypes.addressof, ctypes.c_char.from_buffer
 
 
@@ -40,7 +38,10 @@ class Unfit(Exception):
 
 
 class _Job:
-    """A kernel called with memory that stays where it is: rows and results that are None are set before each call."""
+    """A kernel called with memory that stays where it is: rows and results that are None are set before each call.
+
+    `run` computes; what it gives is not 0 if numbers became infinite or NaN.
+    """
 
     def __init__(
         self, kernel: Kernel, rows: Sequence[Any], strides: Sequence[int], results: Sequence[Any], samples: int
@@ -69,22 +70,16 @@ class _Job:
         for start, arrays in ((ROWS, rows), (RESULTS, results)):
             self.words[start : start + len(arrays)] = [0 if x is None else x.ctypes.data for x in arrays]
         self.words[STRIDES : STRIDES + len(strides)] = [*strides]
-        self._call = functools.partial(_share(one), _place(self.words), aligned(scratch))
-        self._kept = kernel, rows, results, scratch
-
-    def run(self) -> int:
-        """Compute; the result is not 0 if numbers became infinite or NaN."""
-        words = self.words
-        words[_NEXT] = words[_RAISED] = 0
-        self._call()
-        return words[_RAISED]
+        share = runtime_module().address("share_single" if one else "share_batch")
+        again = (ctypes.c_int64 * 3)(share, _place(self.words), aligned(scratch))
+        self.run = functools.partial(_again(), _place(again))
+        self._kept = kernel, rows, results, scratch, again
 
 
 @functools.cache
-def _share(one: bool) -> Callable[[int, int], None]:
+def _again() -> Callable[[int], int]:
     """What works through a job. It keeps the GIL: the jobs here take less time than to get it back may."""
-    address = runtime_module().address("share_single" if one else "share_batch")
-    return ctypes.PYFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)(address)
+    return ctypes.PYFUNCTYPE(ctypes.c_int64, ctypes.c_void_p)(runtime_module().address("again"))
 
 
 class Wrenches:
@@ -118,7 +113,7 @@ class Desk:
     """Where a kernel is called with arrays of these shapes, whose leading dimensions broadcast to `batch`."""
 
     def __init__(self, kernel: Kernel, shapes: Sequence[Shape], batch: Shape, wrenches: Wrenches | None = None) -> None:
-        self._dtype, self._batch, self._wrenches = kernel.dtype, batch, wrenches
+        self._dtype, self.batch, self._wrenches = kernel.dtype, batch, wrenches
         if wrenches is not None:
             n = wrenches.number
             shapes = [*shapes[:n], wrenches.total.shape, *shapes[n : -wrenches.count]]
@@ -130,17 +125,18 @@ class Desk:
         self._positive = [x for x, port in zip(self._inputs, kernel.inputs, strict=True) if port.positive]
         strides = [0 if s == p.shape else p.width for s, p in zip(shapes, kernel.inputs, strict=True)]
         self._job = _Job(kernel, self._inputs, strides, self._outputs, math.prod(batch))
+        self._run = self._job.run
         self._large = any(x is None for x in (*self._inputs, *self._outputs))
         self._numbers = () in self._shapes
         self._blind = not X86 and not (python_api() or {}).get("fetestexcept")  # nothing tells what was raised
-        self._new: list[Any] = [None] * len(self._shapes)
+        self._new: list[np.ndarray | None] = [None] * len(self._shapes)
 
     def _memory(self, shape: Shape) -> Any:
         """Memory for an array of this shape, None if it is large."""
         return np.empty(shape, self._dtype) if math.prod(shape) * self._dtype.itemsize <= SMALL else None
 
-    def answer(self, arrays: Sequence[np.ndarray], out: Any, watch: Any) -> list[Any]:
-        """The results for arrays of the desk's shapes, in `out` if that is given."""
+    def answer(self, arrays: Sequence[np.ndarray], wanted: Sequence[np.ndarray | None] | None, watch: Any) -> Any:
+        """The results for arrays of the desk's shapes, in those that are wanted and in new ones."""
         if self._wrenches is not None:
             arrays = self._wrenches.summed(arrays)
         for memory, x in zip(self._inputs, arrays, strict=True):
@@ -148,36 +144,18 @@ class Desk:
                 memory[...] = x
         if self._positive and not all(x is not None and (x > 0).all() and np.isfinite(x).all() for x in self._positive):
             raise Unfit
-        if out is None and not self._large:
-            raised = self._job.run()
+        if wanted is None and not self._large:
+            raised = self._run()
             results = [x.copy() for x in self._outputs]
         else:
-            given = self._new if out is None else self._wanted(out)
+            given = self._new if wanted is None else wanted
             placed = self._placed(arrays, given) if self._large else self._outputs
-            raised = self._job.run()
+            raised = self._run()
             results = [_given_back(x, y, z) for x, y, z in zip(given, placed, self._outputs, strict=True)]
         if watch is not None and (raised or self._blind):
             seen = [x if memory is None else memory for x, memory in zip(arrays, self._inputs, strict=True)]
-            watch.look(seen, results, self._batch)
-        return [x if x.ndim else x[()] for x in results] if self._numbers and out is None else results
-
-    def _wanted(self, out: Any) -> Sequence[Any]:
-        """The arrays that were given for results, if they are plain."""
-        given = out if isinstance(out, tuple) else (out,)
-        if len(given) != len(self._shapes):
-            raise Unfit
-        for x, shape in zip(given, self._shapes, strict=True):
-            if x is not None:
-                if type(x) is not np.ndarray or x.shape != shape or x.dtype != self._dtype:
-                    raise Unfit
-                flags = x.flags
-                if not (flags.c_contiguous and flags.writeable):
-                    raise Unfit
-        if len(given) > 1:
-            some = [x for x in given if x is not None]
-            if any(np.may_share_memory(x, y) for x, y in itertools.combinations(some, 2)):
-                raise Unfit
-        return given
+            watch.look(seen, results, self.batch)
+        return [x if x.ndim else x[()] for x in results] if self._numbers and wanted is None else results
 
     def _placed(self, arrays: Sequence[np.ndarray], given: Sequence[Any]) -> list[Any]:
         """Where results are written: large arrays are used where they are, plain, and apart from arguments."""

@@ -18,7 +18,7 @@ class Header:
 CONTIGUOUS, ALIGNED, WRITEABLE = 0x1, 0x100, 0x400
 """Flags of arrays."""
 
-FORCE, NATIVE = 0x10, 0x200
-"""Requests for arrays: any numbers, in the processor's byte order."""
+FORCE, COPIED, NATIVE = 0x10, 0x20, 0x200
+"""Requests for arrays: any numbers, in memory of their own, in the processor's byte order."""
 
 PLAIN = CONTIGUOUS | ALIGNED

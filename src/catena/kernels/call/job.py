@@ -107,13 +107,13 @@ def _fill(
 def large_job(kernel: Kernel, watch: Callable[..., None] | None = None) -> Callable[..., None]:
     """The function to which the emitted call hands batches that are worth sharing.
 
-    ``watch(1, samples, *arrays)`` is called if numbers of a sample became infinite or NaN.
+    ``watch(leading dimensions, samples, *arrays)`` is called if numbers of a sample became infinite or NaN.
     """
 
     def large(address: int, samples: int, *arrays: Any) -> None:
         words = Words.from_buffer_copy(Words.from_address(address))
         run_job(kernel, plan_for(kernel, samples), words, samples, arrays)
         if watch is not None and words[JOB.index("raised")]:
-            watch(1, samples, *arrays)
+            watch(arrays[len(kernel.inputs)].ndim - kernel.outputs[0].rank, samples, *arrays)
 
     return large

@@ -1,23 +1,26 @@
 """The IR that makes results of arrays, as a procedure says (:class:`catena.kernels.call.words.Procedure`).
 
 ``run(procedure, self, values, out, declined)`` computes in machine code what it can: arguments that are arrays, lists
-or tuples of numbers, with no leading dimension or with one, of which those that are not plain contiguous arrays of the
-kernel's type are copied; mappings of wrenches; results that are new, or plain arrays given as ``out`` which overlap
-nothing. It sets ``declined`` and computes nothing if that is not the case. The GIL is held throughout, unless many
-samples go to the Python function ``large(job, samples, *arrays)``, where ``job`` is the address of a job
-(:mod:`catena.kernels.call.share_ir`) with rows, strides and results filled in, and ``arrays`` own the memory.
+or tuples of numbers, with no leading dimensions or all with the same, of which those are copied that are not plain
+contiguous arrays of the kernel's type, or that ``out`` lies over; mappings of wrenches; results that are new, or plain
+arrays given as ``out`` which do not overlap each other. It sets ``declined`` and computes nothing if that is not the
+case. The GIL is held throughout, unless many samples go to the Python function ``large(job, samples, *arrays)``, where
+``job`` is the address of a job (:mod:`catena.kernels.call.share_ir`) with rows, strides and results filled in, and
+``arrays`` own the memory.
 
 All arguments are converted, which may run Python, before anything is relied on that Python could change. Wrenches,
-which are summed up in memory that belongs to the procedure, come last, and only one sample of them is taken.
+which are summed up in memory that belongs to the procedure, come last; only one sample of them is taken, for all
+samples of a small batch.
 """
 
 from __future__ import annotations
 
+from catena.arguments.arrays import MOST_LEADING
 from catena.kernels.call.api import api, type_of
 from catena.kernels.call.code import Code, Variable
-from catena.kernels.call.header import PLAIN, WRITEABLE, Header
+from catena.kernels.call.header import COPIED, PLAIN, WRITEABLE, Header
 from catena.kernels.call.share_ir import JOB_WORDS, RESULTS, ROWS, STRIDES
-from catena.kernels.call.words import MAPPED, MAX_ARRAYS, OWN, OWNED, PORT_WORDS, Port, Procedure
+from catena.kernels.call.words import MAPPED, MAX_ARRAYS, MAX_DIMENSIONS, OWN, OWNED, PORT_WORDS, Port, Procedure
 
 
 def run_ir() -> str:
@@ -41,10 +44,12 @@ class _Run:
         self.inputs = c.at("%procedure", Procedure.SIZE)
         self.outputs = c.at(self.inputs, c.product(self.n_inputs, PORT_WORDS))
         self.made = c.at(self.arrays, self.n_inputs)
-        self.samples = c.variable("i64", "-1")
+        self.samples, self.leading = c.variable("i64", "-1"), c.variable("i64", "0")
+        self.dimensions = c.room("i64", MOST_LEADING + MAX_DIMENSIONS)
         self._take_plain()
         c.label("from.anywhere")
         self.samples.set("-1")
+        self.leading.set("0")
         self._collect()
         self._look_at_inputs()
         c.label("inputs.known")
@@ -133,7 +138,7 @@ class _Run:
         return x
 
     def _look_at_inputs(self) -> None:
-        """Shapes, the number of samples (-1: there is no leading dimension), rows and strides."""
+        """Shapes, leading dimensions, the number of samples (-1: there are no such dimensions), rows and strides."""
         c = self.code
         with c.count(self.n_inputs, again="looked.at") as i:
             port, x = self._port(self.inputs, i), c.word(self.arrays, i, "ptr")
@@ -148,34 +153,34 @@ class _Run:
         c = self.code
         rank, shape = c.word(port, Port.RANK), c.member(x, Header.SHAPE)
         leading, stride = c.difference(self._rank(x), rank), c.variable("i64", "0")
-        c.go_unless(c.compare("ule", leading, "1"), "unusual")
+        c.go_unless(c.compare("ule", leading, str(MOST_LEADING)), "unusual")
         self._same_dimensions(c.at(shape, leading), c.at(port, Port.DIMENSIONS), rank)
         with c.when(c.compare("ne", leading, "0")):
-            counted, so_far = c.word(shape, 0), self.samples.get()
-            fits = c.either(c.compare("eq", so_far, "-1"), c.compare("eq", so_far, counted))
-            c.go_unless(fits, "unusual")
-            self.samples.set(counted)
+            with c.when(c.compare("eq", self.samples.get(), "-1")):
+                self.leading.set(leading)
+                self.samples.set("1")
+                with c.count(leading) as k:
+                    c.set_word(self.dimensions, k, c.word(shape, k))
+                    self.samples.set(c.product(self.samples.get(), c.word(shape, k)))
+            c.go_unless(c.compare("eq", leading, self.leading.get()), "unusual")
+            self._same_dimensions(shape, self.dimensions, leading)
             stride.set(c.word(port, Port.WIDTH))
         c.set_word(self.strides, i, stride.get())
         c.set_word(self.rows, i, c.member(x, Header.DATA), "ptr")
         with c.when(c.compare("ne", c.word(port, Port.POSITIVE), "0")):
-            self._all_positive(x, c.product(c.word(port, Port.WIDTH), self._entries(shape, leading)))
+            entries = c.choice(c.compare("eq", leading, "0"), "1", self.samples.get())
+            self._all_positive(x, c.product(c.word(port, Port.WIDTH), entries))
 
     def _count_samples(self) -> None:
         c = self.code
         c.go_unless(c.compare("ne", self.samples.get(), "0"), "unusual")
         self.one = c.compare("eq", self.samples.get(), "-1")
         unmapped = c.same(c.word("%procedure", Procedure.WRENCHES, "ptr"), "null")
-        c.go_unless(c.either(self.one, unmapped), "unusual")
         self.count = c.choice(self.one, "1", self.samples.get())
-        self.leading = c.choice(self.one, "0", "1")
-
-    def _entries(self, shape: str, leading: str) -> str:
-        """How many samples an array has, one if there is no leading dimension."""
-        c, entries = self.code, self.code.variable("i64", "1")
-        with c.when(c.compare("ne", leading, "0")):
-            entries.set(c.word(shape, 0))
-        return entries.get()
+        at_once = c.compare("sle", self.count, c.word("%procedure", Procedure.FEW))
+        self.few = c.compare("slt", self.count, c.word("%procedure", Procedure.POOLED))
+        undisturbed = c.either(self.one, c.both(at_once, self.few))  # no Python runs until they are used
+        c.go_unless(c.either(undisturbed, unmapped), "unusual")
 
     def _all_positive(self, array: str, count: str) -> None:
         """Numbers that are finite and above zero: then their bits are, as integers, between those of 0 and infinity."""
@@ -224,7 +229,6 @@ class _Run:
             c.go_unless(c.either(*(c.same(type_of(c, "%out"), kind) for kind in kinds)), "unusual")
             c.go_unless(c.compare("eq", c.member("%out", Header.LENGTH, "i64"), self.n_outputs), "unusual")
         with c.count(self.n_outputs, again="output.looked.at") as j:
-            c.set_word(self._port(self.outputs, j), Port.SAMPLES, self.samples.get())
             c.set_word(self.given, j, "null", "ptr")
             c.go_unless(is_given, "output.looked.at")
             x = c.variable("ptr", "%out")
@@ -235,52 +239,66 @@ class _Run:
             c.set_word(self.given, j, x.get(), "ptr")
 
     def _check_given(self, x: str, j: str) -> None:
-        """A plain array that can be written to, of the right shape, that overlaps no input and no result before it."""
+        """A plain array that can be written to, of the right shape, that overlaps no result before it.
+
+        Inputs that it overlaps are copied.
+        """
         c, port = self.code, self._port(self.outputs, j)
         c.go_unless(c.same(type_of(c, x), api(c, "PyArray_Type")), "unusual")
         c.go_unless(self._is_plain(x, PLAIN | WRITEABLE), "unusual")
-        rank = c.sum(c.word(port, Port.RANK), self.leading)
+        rank = self._all_dimensions(port)
         c.go_unless(c.compare("eq", self._rank(x), rank), "unusual")
-        self._same_dimensions(c.member(x, Header.SHAPE), self._dimensions(port), rank)
+        self._same_dimensions(c.member(x, Header.SHAPE), self.dimensions, rank)
         start = c.member(x, Header.DATA, "i64")
         end = c.sum(start, self._bytes(port))
         with c.count(self.n_inputs, again="apart.input") as i:
             array = c.word(self.arrays, i, "ptr")
             c.go_unless(c.compare("ne", array, "null", "ptr"), "apart.input")
             batched = c.compare("ne", c.word(self.strides, i), "0")
-            self._apart(start, end, array, self._port(self.inputs, i), c.choice(batched, self.count, "1"))
+            apart = self._apart(start, end, array, self._port(self.inputs, i), c.choice(batched, self.count, "1"))
+            c.go_unless(c.negated(apart), "apart.input")
+            c.call(api(c, "Py_IncRef"), f"ptr {self.dtype}", gives="void")
+            how = f"ptr {self.dtype}", "i32 0", "i32 0", f"i32 {PLAIN | COPIED}", "ptr null"
+            copied = c.call(api(c, "PyArray_FromAny"), f"ptr {array}", *how)
+            c.go_unless(c.compare("ne", copied, "null", "ptr"), "release")
+            self._hold(copied)
+            c.set_word(self.arrays, i, copied, "ptr")
+            c.set_word(self.rows, i, c.member(copied, Header.DATA), "ptr")
         with c.count(j, again="apart.result") as k:
             array = c.word(self.given, k, "ptr")
             c.go_unless(c.compare("ne", array, "null", "ptr"), "apart.result")
-            self._apart(start, end, array, self._port(self.outputs, k), self.count)
+            c.go_unless(self._apart(start, end, array, self._port(self.outputs, k), self.count), "unusual")
 
-    def _dimensions(self, port: str) -> str:
-        """Where all dimensions of a result stand, that of the samples in front if there is one."""
-        return self.code.at(port, self.code.difference(str(int(Port.DIMENSIONS)), self.leading))
+    def _all_dimensions(self, port: str) -> str:
+        """Write those of one sample of a result behind the leading ones; how many there are in all."""
+        c, leading, rank = self.code, self.leading.get(), self.code.word(port, Port.RANK)
+        with c.count(rank) as k:
+            c.set_word(self.dimensions, c.sum(leading, k), c.word(c.at(port, Port.DIMENSIONS), k))
+        return c.sum(leading, rank)
 
     def _bytes(self, port: str, count: str | None = None) -> str:
         c = self.code
         elements = c.product(c.word(port, Port.WIDTH), count or self.count)
         return c.product(elements, c.word("%procedure", Procedure.ITEM_BYTES))
 
-    def _apart(self, start: str, end: str, array: str, port: str, count: str) -> None:
+    def _apart(self, start: str, end: str, array: str, port: str, count: str) -> str:
         c = self.code
         other = c.member(array, Header.DATA, "i64")
         before = c.compare("ule", end, other)
         behind = c.compare("ule", c.sum(other, self._bytes(port, count)), start)
-        c.go_unless(c.either(before, behind), "unusual")
+        return c.either(before, behind)
 
     def _make_results(self) -> None:
         c = self.code
-        few = c.compare("slt", self.samples.get(), c.word("%procedure", Procedure.POOLED))
         with c.count(self.n_outputs) as j:
             port, x = self._port(self.outputs, j), c.variable("ptr", c.word(self.given, j, "ptr"))
             is_new = c.same(x.get(), "null")
             with c.when(c.negated(is_new)):
                 c.call(api(c, "Py_IncRef"), f"ptr {x.get()}", gives="void")
-            with c.when(c.both(is_new, few)):
+            with c.when(c.both(is_new, self.few)):
                 x.set(self._new_array(port))
-            with c.when(c.both(is_new, c.negated(few))):
+            with c.when(c.both(is_new, c.negated(self.few))):
+                c.go_unless(c.compare("eq", self.leading.get(), "1"), "too.large")
                 x.set(self._python("FRESH", j, self.samples.get()))
             c.go_unless(c.compare("ne", x.get(), "null", "ptr"), "failed")
             c.set_word(self.made, j, x.get(), "ptr")
@@ -290,8 +308,8 @@ class _Run:
     def _new_array(self, port: str) -> str:
         c = self.code
         c.call(api(c, "Py_IncRef"), f"ptr {self.dtype}", gives="void")
-        rank = c.new(f"trunc i64 {c.sum(c.word(port, Port.RANK), self.leading)} to i32")
-        what = f"ptr {api(c, 'PyArray_Type')}", f"ptr {self.dtype}", f"i32 {rank}", f"ptr {self._dimensions(port)}"
+        rank = c.new(f"trunc i64 {self._all_dimensions(port)} to i32")
+        what = f"ptr {api(c, 'PyArray_Type')}", f"ptr {self.dtype}", f"i32 {rank}", f"ptr {self.dimensions}"
         return c.call(api(c, "PyArray_NewFromDescr"), *what, "ptr null", "ptr null", "i32 0", "ptr null")
 
     def _python(self, word: str, x: str, y: str, arrays: str = "0") -> str:
@@ -338,7 +356,7 @@ class _Run:
             with c.count(self.n_inputs) as i:
                 x = c.word(self.arrays, i, "ptr")
                 c.set_word(self.arrays, i, c.choice(c.same(x, "null"), api(c, "None"), x, "ptr"), "ptr")
-            done = self._python("WATCH", self.leading, self.count, c.sum(self.n_inputs, self.n_outputs))
+            done = self._python("WATCH", self.leading.get(), self.count, c.sum(self.n_inputs, self.n_outputs))
             c.go_unless(c.compare("ne", done, "null", "ptr"), "failed")
             c.call(api(c, "Py_DecRef"), f"ptr {done}", gives="void")
 
@@ -377,6 +395,8 @@ class _Run:
 
     def _leave(self, answer: Variable) -> None:
         c = self.code
+        c.label("too.large")
+        c.put("store i64 1, ptr %declined")
         c.label("failed")
         with c.count(self.n_results.get()) as j:
             c.call(api(c, "Py_DecRef"), f"ptr {c.word(self.made, j, 'ptr')}", gives="void")

@@ -158,6 +158,24 @@ end:
   ret void
 }}
 
+; share a job once more, alone: the words are ``share``, ``job`` and ``scratch``; the result is not 0 if numbers became
+; infinite or NaN
+define dso_local i64 @again(ptr %words) #0 {{
+entry:
+  %share = load ptr, ptr %words
+  %job.at = getelementptr ptr, ptr %words, i64 1
+  %job = load ptr, ptr %job.at
+  %scratch.at = getelementptr ptr, ptr %words, i64 2
+  %scratch = load ptr, ptr %scratch.at
+{_at("next", "%next")}
+{_at("raised", "%raised")}
+  store i64 0, ptr %next
+  store i64 0, ptr %raised
+  call void %share(ptr %job, ptr %scratch)
+  %flags = load i64, ptr %raised
+  ret i64 %flags
+}}
+
 ; to[i] = from[i] + sample * strides[i] * bytes
 define internal void @advance(ptr %to, ptr %from, ptr %strides, i64 %n, i64 %bytes, i64 %sample) #0 {{
 entry:

@@ -96,8 +96,7 @@ class Port(IntEnum):
     RANK = 1
     WIDTH = 2  # elements of one sample
     POSITIVE = 3  # 1 if all numbers must be finite and above zero
-    SAMPLES = 4  # room for the number of samples, so that all dimensions of a batch stand side by side
-    DIMENSIONS = 5
+    DIMENSIONS = 4
 
 
 PORT_WORDS = 40
