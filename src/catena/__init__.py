@@ -47,16 +47,16 @@ from catena.model.constraints import (
 )
 from catena.parameters.record import Parameters
 from catena.robot import Robot
-from catena.simulation.drag import Drag
-from catena.simulation.forces import JointLimits
-from catena.simulation.ground import Ground
-from catena.simulation.pins import Pins
+from catena.simulation.forces.drag import Drag
+from catena.simulation.forces.ground import Ground
+from catena.simulation.forces.joint_limits import JointLimits
+from catena.simulation.forces.pins import Pins
 from catena.simulation.run import Run
 from catena.system import System
 from catena.version import __version__
 
 if TYPE_CHECKING:
-    from catena import identification, plots, polymers, poses, rotations
+    from catena import extend, identification, plots, polymers, poses, rotations
     from catena.drawing.page import view
     from catena.drawing.pictures import render
     from catena.functions.count import count
@@ -114,6 +114,7 @@ __all__ = [
     "controllers",
     "count",
     "evaluate",
+    "extend",
     "fixman",
     "fixman_potential",
     "from_dh",
@@ -148,6 +149,7 @@ __getattr__ = imported_later(
         "controllers": "simulation",
         "count": "functions.count",
         "evaluate": "functions.evaluate",
+        "extend": "",
         "gym": "",
         "identification": "",
         "identify": "identification.fit",

@@ -10,7 +10,7 @@ import pytest
 import catena
 from catena.functions.derived import jvp
 from catena.questions.stepping import stepping
-from catena.simulation.ground import Ground
+from catena.simulation.forces.ground import Ground
 
 G, MU, MASS = 9.81, 0.5, 2.0
 CORNERS = np.array([[x, y, -0.05] for x in (-0.1, 0.1) for y in (-0.1, 0.1)])
@@ -177,12 +177,12 @@ def test_the_state_of_contacts_goes_on_bit_by_bit() -> None:
 
 def test_a_step_on_the_ground_is_differentiable() -> None:
     robot, ground = box(), Ground({"box": CORNERS}, friction=MU)
-    law = ground.law(robot)
+    law = ground.on(robot)
     function = stepping(robot, "semi_implicit", "innovations", False, True, (law,))
     kernel = robot._compiled.kernel(function)
     _, q = tilted(0.1)
     v = np.array([0.1, 0.2, 0.05, 0.3, -0.1, -0.02])
-    rest = np.zeros(6), 1e-3, ground.numbers(robot), np.zeros(12)
+    rest = np.zeros(6), 1e-3, *ground.numbers(robot).values()
     slope = robot._compiled.kernel(jvp(function, ("v",)))
     rng = np.random.default_rng(1)
     direction = rng.standard_normal(6)

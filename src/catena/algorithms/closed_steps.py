@@ -17,8 +17,8 @@ from typing import Any
 
 from catena.algorithms.closed_chains import free_innovations, rates, residual
 from catena.algorithms.contact_system import Closure, Contact, combined, smooth
+from catena.algorithms.force_elements import ForceElement
 from catena.algorithms.integrators import State, step_function
-from catena.algorithms.resistance import Resistance
 from catena.functions.function import Function
 from catena.scalars import Scalar, largest, where
 from catena.spatial import Dofs
@@ -89,9 +89,7 @@ def closed_step(
     integrator: str,
     name: str,
     closures: Sequence[Closure],
-    joint_losses: bool,
-    springs: bool,
-    resistances: Sequence[Resistance],
+    forces: Sequence[ForceElement],
     gains: bool,
     projected: bool,
     recipe: Callable[..., Any],
@@ -107,7 +105,7 @@ def closed_step(
             return accelerations(links, q, v, tau, f_ext, given, closures=closures)
 
         dynamics = Function(f"closed/{name}", algorithm, {"q": "q", "v": "v", "tau": "v", "f_ext": "force"}, {"a": "v"})
-        return step_function(integrator, dynamics, joint_losses, springs, resistances)
+        return step_function(integrator, dynamics, forces)
 
     plain = stepping(None)
 

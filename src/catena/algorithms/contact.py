@@ -1,4 +1,4 @@
-"""Spheres fixed to links against the ground, a height over the plane: a law of resistance. For unrolled kernels only.
+"""Spheres fixed to links against the ground, a height over the plane: a force. For unrolled kernels only.
 
 The normal force is that of Hunt and Crossley (1975), N = k δ (1 + c δ̇) where a sphere is δ deep in the ground, with
 δ and δ̇ of the end of a step, so far as these are linear in its speeds. Whether it acts is decided before the step,
@@ -17,8 +17,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from catena.algorithms.force_elements import Action, ForceElement
 from catena.algorithms.points import inside, mean, motions, point_mass, squared
-from catena.algorithms.resistance import Resisting, sliding
+from catena.algorithms.resistance import sliding
 from catena.scalars import Scalar, is_zero, maximum, minimum, sqrt, where
 from catena.spatial import ArticulatedInertia, Force, Motion, Vec3
 from catena.spatial.pose import Pose
@@ -44,7 +45,7 @@ class Sphere:
 
 
 @dataclass(frozen=True)
-class GroundContact:
+class GroundContact(ForceElement):
     """The forces between spheres and the ground.
 
     Inputs are "ground", the stiffness k (N/m), the dissipation c (s/m) and the friction μ, and "anchors", three
@@ -62,7 +63,7 @@ class GroundContact:
         """What it takes."""
         return {"ground": "robot:3", "anchors": f"robot:{3 * len(self.spheres)}"}
 
-    def during(self, links: Any, q: Field, v: Field, dt: Scalar, given: Sequence[Any]) -> Resisting:
+    def during(self, links: Any, q: Field, v: Field, dt: Scalar, given: Sequence[Any]) -> Action:
         """The forces in a step of length dt from (q, v)."""
         X, V = motions(links, q, v)
         numbers, anchors = given
@@ -81,7 +82,7 @@ class GroundContact:
         return _Touching(found, points, remembered)
 
 
-class _Touching(Resisting):
+class _Touching(Action):
     """What the ground exerts on links and at which points, by links, and the bristles after it."""
 
     def __init__(

@@ -9,7 +9,6 @@ from typing import Any
 from catena.algorithms.altered import Altered, AlteredLink
 from catena.algorithms.energy import gravity_torque
 from catena.algorithms.newton_euler import inverse_dynamics
-from catena.algorithms.resistance import Servos
 from catena.algorithms.rollouts import Law
 from catena.algorithms.udu import solve
 from catena.model.joints import Free
@@ -105,7 +104,7 @@ def _of_joints(algorithm: Callable[..., Field]) -> Callable[..., Field]:
 
 
 PD = Law("pd", pd, _GAINS)
-SERVO = Law("servo", pd, _GAINS, resistance=Servos())
+SERVO = Law("servo", pd, _GAINS)
 GRAVITY = Law("gravity_compensation", _of_joints(gravity))
 HOLD = Law("hold", _of_joints(hold), _GAINS)
 FEED_FORWARD = Law(

@@ -11,13 +11,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import islice
 from typing import Any
 
-from catena.algorithms.altered import Altered, AlteredLink
-from catena.algorithms.joint_losses import losses_at
-from catena.algorithms.resistance import JointFriction, Resistance, Resisting, Wrenches, resisted
-from catena.algorithms.springs import slack, springs_at, stretch_at
+from catena.algorithms.force_elements import Acting, Action, ForceElement, Wrenches, resisted
 from catena.functions.function import Function
 from catena.scalars import Scalar, is_zero
 from catena.spatial import Dofs, Force
@@ -25,7 +21,7 @@ from catena.sweeps import Field, Links
 
 Accelerations = Callable[..., Field]
 """`accelerations(links, q, v, after)`: of the joints at a state, a time `after` the start of the step, under what acts
-then; with a further argument `ahead`, a time, springs and damping act as they will after that time."""
+then; with a further argument `ahead`, a time, forces that are not stiff act as they will after that time."""
 
 Acts = Callable[[Scalar, Field, Field], Field]
 """What acts as a law: a field of torques or wrenches at a time after the start of a step, and a state (q, v)."""
@@ -111,55 +107,18 @@ def linearly_implicit(links: Links, accelerations: Accelerations, q: Field, v: F
 
 
 @dataclass(frozen=True)
-class _Acting:
-    """The torques that are left for the dynamics at (q, v), at each link: tau less losses and springs.
-
-    Springs are taken where speeds lead within a time `ahead`. With `sticking`, dry friction is among what resists.
-    """
+class _Left:
+    """The torques that are left for the dynamics, at each link: tau and those of forces."""
 
     tau: Field
-    q: Field
-    v: Field
-    losses: bool
-    springs: bool
-    ahead: Scalar
-    resisting: Sequence[Resisting] = ()
-    sticking: bool = False
+    actions: Sequence[Action]
 
     def __getitem__(self, k: Any) -> Dofs:
         torques: Dofs = self.tau[k]
-        if self.losses:
-            torques = torques - (k.damping * self.v[k] if self.sticking else losses_at(k, self.v[k]))
-        if self.springs and not slack(k):
-            torques = torques - self._springs(k)
-        for resisting in self.resisting:
-            more = resisting.torques(k)
+        for each in self.actions:
+            more = each.torques(k)
             torques = torques if more is None else torques + more
         return torques
-
-    def _springs(self, k: Any) -> Dofs:
-        """What springs take; ahead of time as far as the stiffness along the axes says."""
-        moved = self.v[k].scaled(self.ahead)
-        if k.joint_type.flat:
-            return k.stiffness * (stretch_at(k, self.q[k]) + moved)  # type: ignore[no-any-return]
-        return springs_at(k, self.q[k]) + k.stiffness * moved  # type: ignore[no-any-return]
-
-
-def _stiffened(links: Links, dt: Scalar, losses: bool, springs: bool) -> Altered:
-    """Links whose joints resist accelerations as springs and dampers do within a step; their rotors' bias is as before.
-
-    What they add goes to the armature.
-    """
-
-    def stiffened(k: Any) -> AlteredLink:
-        armature = k.armature
-        if losses:
-            armature = armature + k.damping.scaled(dt)
-        if springs and not slack(k):
-            armature = armature + k.stiffness.scaled(dt * dt)
-        return AlteredLink(k, armature=armature)
-
-    return Altered(links, stiffened)
 
 
 INTEGRATORS: Mapping[str, Callable[..., State]] = {
@@ -174,73 +133,78 @@ ONE_STAGE = ("semi_implicit", "linearly_implicit")
 """Those that ask for accelerations once, at the start: only these know where the step will lead."""
 
 
-def rates_function(dynamics: Function, joint_losses: bool = False, springs: bool = True) -> Function:
+def rates_function(dynamics: Function, forces: Sequence[ForceElement] = ()) -> Function:
     """The right-hand side of the equations of motion: how fast coordinates q and speeds v change."""
+    acting = Acting(forces)  # none of them stiff
 
-    def algorithm(links: Links, q: Field, v: Field, tau: Field, f_ext: Field | None = None) -> State:
+    def algorithm(links: Links, q: Field, v: Field, tau: Field, f_ext: Field | None = None, *given: Any) -> State:
         (rates,) = links.fields("rates")
         for k in links.base_to_tip():
             rates[k] = k.joint_type.rates(q[k], v[k])
-        acting = _Acting(tau, q, v, joint_losses, springs, 0)
-        return rates, dynamics.algorithm(links, q, v, acting, f_ext)
+        actions = acting.during(links, q, v, 0, dict(zip(acting.inputs, given, strict=True)))
+        return rates, _moved(links, dynamics, q, v, tau, f_ext, actions, acting.at_links)
 
-    inputs = {"q": "q", "v": "v", "tau": "v", "f_ext": "force"}
-    name = "/".join(["rates", dynamics.name, *_words(joint_losses, springs)])
-    return replace(dynamics, name=name, algorithm=algorithm, inputs=inputs, outputs={"q": "q", "v": "v"})
-
-
-def _words(joint_losses: bool, springs: bool) -> list[str]:
-    return [*(["losses"] if joint_losses else []), *(["springs"] if springs else [])]
+    inputs = {"q": "q", "v": "v", "tau": "v", "f_ext": "force", **acting.inputs}
+    name = "/".join(["rates", dynamics.name, *acting.words])
+    return replace(
+        dynamics, name=name, algorithm=algorithm, inputs=inputs, outputs={"q": "q", "v": "v"}, roles=acting.roles
+    )
 
 
-def step_function(
-    integrator: str,
+def _moved(
+    links: Any,
     dynamics: Function,
-    joint_losses: bool = False,
-    springs: bool = True,
-    resistances: Sequence[Resistance] = (),
-) -> Function:
+    q: Field,
+    v: Field,
+    tau: Field,
+    f_ext: Field | None,
+    actions: Sequence[Action],
+    resisting: bool,
+) -> Field:
+    """Accelerations under torques, wrenches and what forces do, `resisting` if some act on links or resist them."""
+    if resisting:
+        links, f_ext = resisted(links, actions), Wrenches(f_ext, actions)  # type: ignore[assignment]
+    return dynamics.algorithm(links, q, v, _Left(tau, actions), f_ext)  # type: ignore[no-any-return]
+
+
+def step_function(integrator: str, dynamics: Function, forces: Sequence[ForceElement] = ()) -> Function:
     """One step as a function: from (q, v), torques tau, a step dt and perhaps wrenches to the state (q, v) after it.
 
-    `dynamics` is any function of forward dynamics, without losses: those, and springs, are taken into account here.
-    Torques and wrenches may be laws (:data:`Acts`). Further inputs are those of `resistances`, which are for steps of
-    one stage (:data:`ONE_STAGE`), and what they remember is given after the state.
+    `dynamics` is any function of forward dynamics. Torques and wrenches may be laws (:data:`Acts`). Further inputs are
+    those of `forces`, and what they remember is given after the state. Stiff ones, for steps of one stage
+    (:data:`ONE_STAGE`), are asked once, at the start of the step; all others at each stage.
     """
-    advance = INTEGRATORS[integrator]
-    inputs = {"q": "q", "v": "v", "tau": "v", "dt": "robot", "f_ext": "force"}
-    inputs.update({name: kind for law in resistances for name, kind in law.inputs.items()})
-    sticking = any(isinstance(law, JointFriction) for law in resistances)
+    advance, acting = INTEGRATORS[integrator], Acting(forces)
+    stiff, others = acting.only(lambda force: force.stiff), acting.only(lambda force: not force.stiff)
+    inputs = {"q": "q", "v": "v", "tau": "v", "dt": "robot", "f_ext": "force", **acting.inputs}
 
     def algorithm(
-        links: Links, q: Field, v: Field, tau: Field | Acts, dt: Scalar, f_ext: Field | Acts | None = None, *more: Any
+        links: Links, q: Field, v: Field, tau: Field | Acts, dt: Scalar, f_ext: Field | Acts | None = None, *given: Any
     ) -> tuple[Field, ...]:
-        given = iter(more)
-        resisting = [law.during(links, q, v, dt, list(islice(given, len(law.inputs)))) for law in resistances]
+        at = dict(zip(acting.inputs, given, strict=True))
+        once = stiff.during(links, q, v, dt, at)
 
         def accelerations(links: Links, q: Field, v: Field, after: Scalar, ahead: Scalar = 0) -> Field:
             torques: Any = tau(after, q, v) if callable(tau) else tau
             wrenches: Any = f_ext(after, q, v) if callable(f_ext) else f_ext
-            acting = _Acting(torques, q, v, joint_losses, springs, ahead, resisting, sticking)
-            swept: Any = links if is_zero(ahead) else _stiffened(links, ahead, joint_losses, springs)
-            if resisting:
-                swept, wrenches = resisted(swept, resisting), Wrenches(wrenches, resisting)
-            return dynamics.algorithm(swept, q, v, acting, wrenches)  # type: ignore[no-any-return]
+            actions = [*others.during(links, q, v, ahead, at), *once]
+            resisting = bool(once) or others.at_links or not is_zero(ahead)
+            return _moved(links, dynamics, q, v, torques, wrenches, actions, resisting)
 
         state = advance(links, accelerations, q, v, dt)
-        return *state, *[field for each in resisting for field in each.remembered(links, state[1])]
+        return *state, *[field for each in once for field in each.remembered(links, state[1])]
 
     return Function(
-        "/".join(
-            ["step", integrator, dynamics.name, *_words(joint_losses, springs), *[law.name for law in resistances]]
-        ),
+        "/".join(["step", integrator, dynamics.name, *acting.words]),
         algorithm,
         inputs=inputs,
-        outputs={"q": "q", "v": "v", **{name: inputs[name] for law in resistances for name in law.memory}},
+        outputs={"q": "q", "v": "v", **stiff.memory},
         optional=("f_ext",),
         positive=("dt",),
         regroup=dynamics.regroup,
         choose=dynamics.choose,
         cut=dynamics.cut,
+        roles=acting.roles,
     )
 
 

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
 from typing import Any, NamedTuple
 
+from catena.algorithms.force_elements import Action, ForceElement
 from catena.algorithms.springs import JOINT_SPRINGS, springs_at
 from catena.errors import UnsupportedError
 from catena.functions.function import Function
 from catena.functions.recipes import Ask
-from catena.scalars import sign
+from catena.scalars import Scalar, is_zero, sign
 from catena.spatial import Dofs
 from catena.sweeps import Field, Links
 
@@ -115,3 +116,32 @@ def _with_torques(function: Function, alone: Function, of: str, taken: Callable[
         algorithm = driven_against if function.sweeps else function.algorithm
         return replace(function, name=name, algorithm=algorithm, recipe=by_hand)
     return replace(function, name=name, algorithm=to_be_driven if tau is None else driven_against)
+
+
+class _Losing(Action):
+    """What joints lose at speeds v, where damping is that of a time `ahead`."""
+
+    def __init__(self, v: Field, ahead: Scalar, friction: bool) -> None:
+        self.v, self.ahead, self.friction = v, ahead, friction
+
+    def torques(self, k: Any) -> Dofs | None:
+        """−damping v − friction sign(v)."""
+        return -(losses_at(k, self.v[k]) if self.friction else k.damping * self.v[k])
+
+    def armature(self, k: Any) -> Dofs | None:
+        """h times the damping."""
+        return None if is_zero(self.ahead) else k.damping.scaled(self.ahead)
+
+
+class JointLosses(ForceElement):
+    """Damping and dry friction of all joints; without `friction`, damping alone."""
+
+    name, at_links, stiff = "losses", False, False
+
+    def __init__(self, friction: bool = True) -> None:
+        self.friction = friction
+        self.name = "losses" if friction else "damping"
+
+    def during(self, links: Links, q: Field, v: Field, dt: Scalar, given: Sequence[Any]) -> Action:
+        """The losses, damping taken after dt."""
+        return _Losing(v, dt, self.friction)

@@ -12,7 +12,6 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from catena.algorithms.integrators import Acts
-from catena.algorithms.resistance import Resistance
 from catena.functions.function import Function, Repeated
 from catena.scalars import Scalar, absolute, where
 from catena.spatial import Dofs
@@ -29,9 +28,9 @@ class Law:
     A controller gives a field of torques. A law of actuators also gets controls, after v, and gives torques. One of
     wrenches gives a field of those. A cost also gets the torques, after v, and gives a scalar. `name` tells laws apart.
     Of one that asks for all coordinates at a time (`whole`), no loops over links can be made. Inputs in `each` have a
-    row for every step. `resistance` is what of a controller a step takes at its end. `followed` says whether it serves
-    joints that mimic others, which have gains of zero. A controller that `remembers` so many numbers gets them after v,
-    and gives a pair: torques, and what it remembers from then on.
+    row for every step. `followed` says whether it serves joints that mimic others, which have gains of zero. A
+    controller that `remembers` so many numbers gets them after v, and gives a pair: torques, and what it remembers from
+    then on.
     """
 
     name: str
@@ -39,7 +38,6 @@ class Law:
     inputs: Mapping[str, str] = field(default_factory=dict)
     whole: bool = False
     each: tuple[str, ...] = ()
-    resistance: Resistance | None = None
     followed: bool = True
     remembers: int = 0
 

@@ -8,9 +8,11 @@ potential is J(s)⁻ᵀ K s and Rᵀ K p.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
+from catena.algorithms.force_elements import Action, ForceElement
 from catena.functions.function import Function
 from catena.scalars import Scalar, is_zero
 from catena.spatial import Dofs, Force, Motion, Vec3
@@ -145,3 +147,33 @@ SPRINGS_BY_STIFFNESS, SPRINGS_BY_REST = (
     Function(f"joint_springs/{name}", partial(_rates, by=by), {"q": "q", "rate": "v"}, {"tau": "v"})
     for name, by in (("by_stiffness", springs_by_stiffness), ("by_rest", springs_by_rest))
 )
+
+
+class _Stretched(Action):
+    """Springs a time `ahead` of a state, as far as the stiffness along the axes says."""
+
+    def __init__(self, q: Field, v: Field, ahead: Scalar) -> None:
+        self.q, self.v, self.ahead = q, v, ahead
+
+    def torques(self, k: Any) -> Dofs | None:
+        """−k (q + h v − rest) where coordinates are simply added."""
+        if slack(k):
+            return None
+        moved = self.v[k].scaled(self.ahead)
+        if k.joint_type.flat:
+            return -(k.stiffness * (stretch_at(k, self.q[k]) + moved))  # type: ignore[no-any-return]
+        return -(springs_at(k, self.q[k]) + k.stiffness * moved)  # type: ignore[no-any-return]
+
+    def armature(self, k: Any) -> Dofs | None:
+        """h² k."""
+        return None if slack(k) or is_zero(self.ahead) else k.stiffness.scaled(self.ahead * self.ahead)
+
+
+class JointSprings(ForceElement):
+    """The springs of all joints."""
+
+    name, at_links, stiff = "springs", False, False
+
+    def during(self, links: Links, q: Field, v: Field, dt: Scalar, given: Sequence[Any]) -> Action:
+        """The springs, taken after dt."""
+        return _Stretched(q, v, dt)

@@ -17,7 +17,7 @@ from catena.errors import DivergenceWarning
 from catena.load import Base
 from catena.robot import Robot
 from catena.simulation import controllers
-from catena.simulation.ground import Ground
+from catena.simulation.forces.ground import Ground
 from catena.simulation.run import Run
 from catena.simulation.simulate import simulate
 from catena.system import System

@@ -13,9 +13,10 @@ import numpy as np
 import numpy.typing as npt
 
 from catena.algorithms.configurations import INTEGRATE
+from catena.algorithms.force_elements import STIFF, ForceElement
 from catena.algorithms.integrators import ADVANCE, STAGE
-from catena.algorithms.joint_losses import JOINT_LOSSES
-from catena.algorithms.springs import JOINT_SPRINGS
+from catena.algorithms.joint_losses import JOINT_LOSSES, JointLosses
+from catena.algorithms.springs import JOINT_SPRINGS, JointSprings
 from catena.errors import UnsupportedError
 from catena.functions.recipes import Ask
 
@@ -40,25 +41,25 @@ class StepRecipe:
 
     closures: Closures
     integrator: str
-    joint_losses: bool
-    springs: bool
+    forces: tuple[ForceElement, ...]
     gains: bool
     projected: bool
-    resisted: bool = False
 
     def __call__(self, ask: Ask, q: Array, v: Array, tau: Array, dt: Array, *more: Array) -> State:
         """The state after a step; wrenches and gains come last, if there are any."""
-        if self.resisted or self.integrator not in INTEGRATORS:
+        known = [isinstance(each, JointLosses | JointSprings) for each in self.forces]
+        if not all(known) or self.integrator not in INTEGRATORS:
             raise UnsupportedError(
                 f"a System of {ask.tree.n:,} links, or by kernel='rolled', has steps by {', '.join(INTEGRATORS)}, "
-                "without joint limits, the ground, servos, pins and drag; up to 60 links have all"
+                f"without {STIFF}; up to 60 links have all"
             )
         names = ["f_ext"] * (len(more) > self.gains) + ["gains"] * self.gains
         dynamics = self.closures.forward_dynamics(names)
 
         def accelerations(q: Array, v: Array) -> Array:
-            left = tau - ask(JOINT_LOSSES, v) if self.joint_losses else tau
-            left = left - ask(JOINT_SPRINGS, q) if self.springs else left
+            left = tau
+            for each in self.forces:
+                left = left - (ask(JOINT_LOSSES, v) if isinstance(each, JointLosses) else ask(JOINT_SPRINGS, q))
             return np.asarray(ask(dynamics, q, v, left, *more)[0])
 
         shape = np.broadcast_shapes(*[x.shape[:-1] for x in (q, v, tau)], dt.shape)

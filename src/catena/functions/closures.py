@@ -23,9 +23,9 @@ from catena.algorithms.closure_tolerances import DEPENDENT_MOTIONS, INDEPENDENT
 from catena.algorithms.closures import Closed, Coupled, Held
 from catena.algorithms.contact_system import Closure
 from catena.algorithms.contact_system import times as times_known
+from catena.algorithms.force_elements import ForceElement
 from catena.algorithms.forward_dynamics import FD3
 from catena.algorithms.innovations import FACTOR, INVERSE_ROOT, SOLVE
-from catena.algorithms.resistance import Resistance
 from catena.functions.closed_step_recipe import StepRecipe
 from catena.functions.closure_recipes import ClosureRecipes, Pair, Terms
 from catena.functions.closure_slopes import ClosureSlopes, finite
@@ -95,16 +95,13 @@ class Closures:
     def step(
         self,
         integrator: str,
-        joint_losses: bool,
-        springs: bool,
+        forces: Sequence[ForceElement],
         projected: bool,
         gains: bool,
-        resistances: Sequence[Resistance] = (),
     ) -> Function:
         """One step in time; see :func:`catena.algorithms.closed_steps.closed_step`."""
-        recipe = StepRecipe(self, integrator, joint_losses, springs, gains, projected, bool(resistances))
-        chosen = self.digest, self.closures, joint_losses, springs, resistances, gains, projected
-        return closed_step(integrator, *chosen, recipe)
+        recipe = StepRecipe(self, integrator, tuple(forces), gains, projected)
+        return closed_step(integrator, self.digest, self.closures, forces, gains, projected, recipe)
 
     def _traced(self, more: Sequence[str], links: Any, q: Any, v: Any, tau: Any, *others: Any) -> Any:
         given = dict(zip(more, others, strict=True))

@@ -47,6 +47,7 @@ SERVED = frozenset(
     [
         "advance",
         "advance_slopes",
+        "advanced_by",
         "bias",
         "bias_derivatives",
         "center_of_mass",
@@ -94,6 +95,7 @@ SERVED = frozenset(
         "spatial_dynamics",
         "total_inertia",
         "wrench_torques",
+        "wrenches",
     ]
 )
 """Questions whose functions do not depend on M⁻¹."""

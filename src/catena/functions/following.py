@@ -20,22 +20,24 @@ from catena.scalars import Scalar
 
 Array = npt.NDArray[Any]
 
-_RESISTING = ("bristles", "gained", "lower", "upper", "limit_stiffness", "limit_damping")
+OF_LEADERS = "of leaders"
+"""The role of arrays that leaders alone have, going in and coming out: what forces take and remember."""
+
 _OF_JOINTS = ("armature", "damping", "friction", "stiffness", "rest")
 
-LEADING_INPUTS = frozenset(("tau", "b", "kp", "kd", *_OF_JOINTS, *_RESISTING))
-"""Inputs that leaders have and followers have nothing of: torques, gains, numbers of joints, what resists them."""
+LEADING_INPUTS = frozenset(("tau", "b", "kp", "kd", *_OF_JOINTS, OF_LEADERS))
+"""Inputs that leaders have and followers have nothing of: torques, gains, numbers of joints and of forces."""
 
 MOVING_INPUTS = frozenset(
-    ("q", "q0", "q1", "goal", "target", "v", "a", "x", "dv", "q_rate", "dv_rate", "v_rate", "a_rate")
+    ("q", "q0", "q1", "goal", "target", "v", "v1", "a", "x", "dv", "q_rate", "dv_rate", "v_rate", "a_rate")
 )
 """Inputs that followers share with their leaders: configurations and motions."""
 
 CONFIGURATIONS = frozenset(("q", "q0", "q1", "goal", "target"))
 """Those that have offsets."""
 
-LEADING_OUTPUTS = frozenset(("q", "a", "v", "x", "rate", "q_rate", "v_rate", "bristles", "gained"))
-"""Outputs of which leaders have all: configurations, motions, and what resistance remembers."""
+LEADING_OUTPUTS = frozenset(("q", "a", "v", "x", "rate", "q_rate", "v_rate", OF_LEADERS))
+"""Outputs of which leaders have all: configurations, motions, and what forces remember."""
 
 FELT_OUTPUTS = frozenset(("tau", "y", "gradient", "axes"))
 """Outputs of followers that their leaders feel: torques, gradients, columns of Jacobians."""

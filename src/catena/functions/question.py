@@ -103,16 +103,19 @@ class Answering:
         return ""
 
 
-def question(answer: Function | Rule, inverts: str = "", closed: Closed = "") -> Callable[[Method], Method]:
+def question(
+    answer: Function | Rule, inverts: str = "", closed: Closed = "", aside: Callable[..., Any] | None = None
+) -> Callable[[Method], Method]:
     """Declare a method as a question that one function answers, or the one that a rule chooses.
 
     `inverts` names the matrix that it needs the inverse of, if any, such as "M"; see :class:`Watch`.
     `closed` says what the answer is of systems with constraints: "held" of one that honours them, "forest" of one that
     they do not matter to (placements, energies, M as a matrix). What does not say so is refused there.
+    `aside(asked, **parameters)` answers calls that no function answers; of all others it gives NotImplemented.
     """
 
     def declared(method: Method) -> Method:
-        return cast(Method, Declared(method, answer, inverts, closed).general)
+        return cast(Method, Declared(method, answer, inverts, closed, aside).general)
 
     return declared
 
@@ -151,7 +154,12 @@ class Declared:
     """A question: its parameters with their roles, and the way from a call to an answer that knows every case."""
 
     def __init__(
-        self, method: Callable[..., Any], answer: Function | Rule, inverts: str = "", closed: Closed = ""
+        self,
+        method: Callable[..., Any],
+        answer: Function | Rule,
+        inverts: str = "",
+        closed: Closed = "",
+        aside: Callable[..., Any] | None = None,
     ) -> None:
         self.name, self._answer, self.inverts, self.closed = method.__name__, answer, inverts, closed
         _, *parameters = inspect.signature(method).parameters.values()
@@ -175,11 +183,15 @@ class Declared:
             asked, *values = self._bound(*args, **kwargs)
             if not isinstance(asked, Answering):
                 raise TypeError(f"{method.__qualname__} is asked of a Robot, not of {kind_of(asked)}")
+            if aside is not None:
+                found = aside(asked, **dict(zip(self.names, values, strict=True)))
+                if found is not NotImplemented:
+                    return found
             answer = self.answer(asked, values)
             if known is not None:
-                found, names = self._known(asked, values), [*self.names[: len(args) - 1], *kwargs]
+                answered, names = self._known(asked, values), [*self.names[: len(args) - 1], *kwargs]
                 with suppress(OSError):  # files of the package that cannot be read now: a later call finds the way
-                    asked._compiled.once(known, lambda: lean(found, asked, names, given))
+                    asked._compiled.once(known, lambda: lean(answered, asked, names, given))
             return answer
 
         self.general: Callable[..., Any] = update_wrapper(general, method)

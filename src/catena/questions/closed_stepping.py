@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy.typing as npt
 
+from catena.algorithms.force_elements import ForceElement
 from catena.algorithms.integrators import INTEGRATORS
-from catena.algorithms.resistance import Resistance
 from catena.arguments.words import one_of, truth
 from catena.arguments.wrenches import Wrenches
 from catena.functions.function import Function
 from catena.functions.question import Answering, question
 from catena.model.singular import check_invertible
-from catena.questions.stepping import INTEGRATOR_HINTS, State
+from catena.questions.stepping import INTEGRATOR_HINTS, State, at_joints, no_forces, under_forces
 
 if TYPE_CHECKING:
     from catena.system import System
@@ -29,19 +29,26 @@ def closed_stepping(
     joint_springs: bool,
     projected: bool,
     gains: bool,
-    resistances: Sequence[Resistance] = (),
+    forces: Sequence[ForceElement] = (),
 ) -> Function:
     """The function of one step with these options; `gains` says whether there are any."""
     integrator = one_of("integrator of a System", integrator, INTEGRATORS, INTEGRATOR_HINTS)
     check_invertible(system.tree)
-    losses, springs = truth("joint_losses", joint_losses), truth("joint_springs", joint_springs)
-    springs = springs and bool(system.tree.stiffness.any())
-    return system.closures.step(integrator, losses, springs, truth("projected", projected), gains, resistances)
+    acting = [*at_joints(system, joint_losses, joint_springs, forces), *forces]
+    return system.closures.step(integrator, acting, truth("projected", projected), gains)
 
 
 def _step(
-    system: System, given: tuple[str, ...], integrator: str, joint_losses: bool, joint_springs: bool, projected: bool
+    system: System,
+    given: tuple[str, ...],
+    integrator: str,
+    joint_losses: bool,
+    joint_springs: bool,
+    projected: bool,
+    forces: Any = None,
+    memory: Any = None,
 ) -> Function:
+    no_forces(forces, memory)
     return closed_stepping(system, integrator, joint_losses, joint_springs, projected, "gains" in given)
 
 
@@ -50,7 +57,7 @@ class ClosedStepping(Answering):
 
     __slots__ = ()
 
-    @question(_step, inverts="M", closed="held")
+    @question(_step, inverts="M", closed="held", aside=under_forces)
     def step(
         self,
         q: npt.ArrayLike,
@@ -64,6 +71,8 @@ class ClosedStepping(Answering):
         joint_losses: bool = False,
         joint_springs: bool = True,
         projected: bool = True,
+        forces: Sequence[ForceElement] | None = None,
+        memory: Mapping[str, npt.ArrayLike] | None = None,
         out: tuple[Array, Array] | None = None,
         kernel: str | None = None,
     ) -> State:
@@ -82,6 +91,8 @@ class ClosedStepping(Answering):
             joint_springs: whether the model's springs act, with the torques stiffness (rest − q).
             projected: whether the step ends where the constraints are met: q and v are moved there along the forces of
                 the constraints, which is as little as possible in kinetic energy.
+            forces: a list of forces besides, as for `Robot.step`: then this is a step of a rollout.
+            memory: what forces remember from the step before, its `state.memory`.
             out: arrays for the results, a tuple (q, v).
             kernel: "unrolled" machine code, or "rolled": composed of loops, for many links; chosen by their number if
                 left out.

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
+from catena.algorithms.force_elements import ForceElement
 from catena.algorithms.integrators import INTEGRATORS, rates_function, step_function
-from catena.algorithms.resistance import Resistance
+from catena.algorithms.joint_losses import JointLosses
+from catena.algorithms.resistance import JointFriction
+from catena.algorithms.springs import JointSprings
+from catena.arguments.arrays import Port, as_array
 from catena.arguments.words import METHOD_HINTS, one_of, truth
 from catena.arguments.wrenches import Wrenches
+from catena.errors import UnsupportedError
 from catena.functions.catalogue import FORWARD_DYNAMICS
 from catena.functions.coupled import dynamics_of
 from catena.functions.function import Function
@@ -45,35 +50,82 @@ class State(NamedTuple):
     v: Array
 
 
+class Remembering(State):
+    """A state, and what forces remember there, `memory`, by name."""
+
+    memory: Mapping[str, Array]
+
+
+def under_forces(asked: Any, tau: Any, forces: Any, memory: Any, out: Any, **given: Any) -> Any:
+    """A step under forces: a rollout of one step. NotImplemented for one without."""
+    if forces is None and memory is None:
+        return NotImplemented
+    if out is not None:
+        raise UnsupportedError("step: out is for steps without forces and memory; leave it out")
+    rows = None if tau is None else as_array(tau, Port("tau", (asked.nv,)), "step")[..., None, :]
+    options = {name: x for name, x in given.items() if x is not None}
+    run = asked.rollout(tau=rows, forces=() if forces is None else forces, memory=memory, steps=1, **options)
+    state = Remembering(run.q[..., -1, :], run.v[..., -1, :])
+    state.memory = run.memory
+    return state
+
+
 def stepping(
     robot: Robot,
     integrator: str,
     method: str,
     joint_losses: bool,
     joint_springs: bool = True,
-    resistances: Sequence[Resistance] = (),
+    forces: Sequence[ForceElement] = (),
 ) -> Function:
     """The function of one step with these options."""
     integrator = one_of("integrator", integrator, INTEGRATORS, INTEGRATOR_HINTS)
-    return step_function(integrator, *_dynamics(robot, method, joint_losses, joint_springs), resistances)
+    return step_function(
+        integrator, _dynamics(robot, method), [*at_joints(robot, joint_losses, joint_springs, forces), *forces]
+    )
 
 
-def rates(robot: Robot, method: str, joint_losses: bool, joint_springs: bool) -> Function:
+def rates(
+    robot: Robot, method: str, joint_losses: bool, joint_springs: bool, forces: Sequence[ForceElement] = ()
+) -> Function:
     """The right-hand side of the equations of motion with these options."""
-    return rates_function(*_dynamics(robot, method, joint_losses, joint_springs))
+    return rates_function(_dynamics(robot, method), [*at_joints(robot, joint_losses, joint_springs), *forces])
 
 
-def _dynamics(robot: Robot, method: str, joint_losses: bool, joint_springs: bool) -> tuple[Function, bool, bool]:
+def at_joints(
+    robot: Any, joint_losses: bool, joint_springs: bool, forces: Sequence[ForceElement] = ()
+) -> list[ForceElement]:
+    """Losses and springs of the model, where these act; without friction, if this is among the other forces."""
+    friction = not any(isinstance(force, JointFriction) for force in forces)
+    losses = [JointLosses(friction)] if truth("joint_losses", joint_losses) else []
+    springs = truth("joint_springs", joint_springs) and robot.tree.stiffness.any()
+    return [*losses, *([JointSprings()] if springs else [])]
+
+
+def _dynamics(robot: Robot, method: str) -> Function:
     method = one_of("forward dynamics method", method, METHODS, METHOD_HINTS)
     check_invertible(robot.tree)
-    losses, springs = truth("joint_losses", joint_losses), truth("joint_springs", joint_springs)
-    return dynamics_of(robot.tree, method), losses, springs and bool(robot.tree.stiffness.any())
+    return dynamics_of(robot.tree, method)
 
 
 def _step(
-    robot: Robot, given: tuple[str, ...], integrator: str, method: str, joint_losses: bool, joint_springs: bool
+    robot: Robot,
+    given: tuple[str, ...],
+    integrator: str,
+    method: str,
+    joint_losses: bool,
+    joint_springs: bool,
+    forces: Any = None,
+    memory: Any = None,
 ) -> Function:
+    no_forces(forces, memory)
     return stepping(robot, integrator, method, joint_losses, joint_springs)
+
+
+def no_forces(forces: Any, memory: Any) -> None:
+    """Refuse forces where a step is asked for as a function."""
+    if forces is not None or memory is not None:
+        raise UnsupportedError("step: forces and memory are for robot.step itself; leave them out")
 
 
 class Stepping(Answering):
@@ -81,7 +133,7 @@ class Stepping(Answering):
 
     __slots__ = ()
 
-    @question(_step, inverts="M")
+    @question(_step, inverts="M", aside=under_forces)
     def step(
         self,
         q: npt.ArrayLike,
@@ -94,6 +146,8 @@ class Stepping(Answering):
         method: str = "innovations",
         joint_losses: bool = False,
         joint_springs: bool = True,
+        forces: Sequence[ForceElement] | None = None,
+        memory: Mapping[str, npt.ArrayLike] | None = None,
         out: tuple[Array, Array] | None = None,
         dtype: npt.DTypeLike = np.float64,
         kernel: str | None = None,
@@ -115,6 +169,10 @@ class Stepping(Answering):
             method: the formulation of forward dynamics.
             joint_losses: whether tau loses what the model's damping and friction take, `robot.joint_losses(v)`.
             joint_springs: whether the model's springs act, with the torques stiffness (rest − q).
+            forces: a list of forces besides, as `rollout` takes them: [catena.Ground(), catena.Drag(1.0), ...]. This is
+                then a step of a rollout, of one dt for all samples, in which friction sticks, and what comes back has
+                what forces remember as `state.memory`.
+            memory: what forces remember from the step before, its `state.memory`.
             out: arrays for the results, a tuple (q, v).
             dtype: float64 or float32.
             kernel: "unrolled" or "rolled" machine code; chosen by the number of links if left out.

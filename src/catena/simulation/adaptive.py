@@ -70,14 +70,16 @@ def _right_hand_side(rollout: Prepared) -> Any:
     robot, o = rollout.robot, rollout.options
     acted_on = rollout.f_ext is not None or rollout.wrench is not None
     present = ("f_ext",) if acted_on else ()
-    function = rates(robot, o.method, o.joint_losses, o.joint_springs)
+    function = rates(robot, o.method, o.joint_losses, o.joint_springs, rollout.forces.traced)
     kernel = robot._compiled.kernel(function, present, o.dtype, rollout.shape)
     none, nq = np.zeros(robot.nv), robot.nq
+    numbers = [rollout.forces.values[name] for name in rollout.forces.acting.inputs]
 
     def right_hand_side(t: float, y: Array) -> Array:
         q, v = y[:nq], y[nq:]
         given = none if rollout.control is None else rollout.asked_now(rollout.control, t, q, v)
         tau = rollout.driven(given, q, v)
-        return np.concatenate(kernel(q, v, tau, *([rollout.wrenches_at(t, q, v)] if acted_on else [])))
+        wrenches = [rollout.wrenches_at(t, q, v)] if acted_on else []
+        return np.concatenate(kernel(q, v, tau, *wrenches, *numbers))
 
     return right_hand_side

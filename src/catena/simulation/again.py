@@ -9,7 +9,7 @@ they hold is what they held. A call that differs in anything else is prepared an
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping
 from copy import copy
 from dataclasses import replace
 from functools import cache
@@ -50,54 +50,69 @@ class Differing(NamedTuple):
     memory: Any
 
 
-class Settings(NamedTuple):
-    """All other arguments: `numbers` and `words` count by their values, `things` by what they are and hold."""
+_BY_VALUE = frozenset((type(None), bool, int, float, str, np.float64, np.float32, np.int64))
+"""Options of these types count by their values, all others by what they are and hold."""
 
-    numbers: tuple[Any, ...]
-    words: tuple[Any, ...]
-    things: tuple[Any, ...]
-
-    def key(self, given: Differing) -> tuple[Any, ...]:
-        """What a preparation is found by: settings, and which arrays are given."""
-        tau = given.tau
-        steps = None if tau is None else tau.shape[-2]
-        memory = None if given.memory is None else tuple(given.memory)
-        present = steps, type(given.f_ext), given.parameters is None, memory
-        return (Settings, self.numbers, *map(type, self.numbers), self.words, *map(id, self.things), *present)
-
-
-def repeated(robot: Any, given: Differing, settings: Settings, out: Any) -> Run | None:
-    """The run, if such a rollout was prepared before and this call has nothing new; otherwise None."""
-    try:
-        known = robot._compiled.parts["rollouts"][settings.key(given)]
-    except Exception:  # the first time, or no arrays, or whatever an object's own hash raises: others have words for it
-        return None
-    found: Run | None = known.run(robot, given, settings.things, out)
-    return found
+_ARRAYS_BY_NAME = frozenset(("f_ext", "parameters", "memory", "out"))
+"""Options that differ from call to call; a function that gives wrenches does not."""
 
 
 class Again(NamedTuple):
-    """How a rollout was asked for, and may be again."""
+    """How a rollout was asked for, and may be again: with arrays that differ, and all else by name."""
 
     given: Differing
-    settings: Settings
+    dt: Any
+    options: Mapping[str, Any]
+
+    @classmethod
+    def of(cls, q: Any, v: Any, tau: Any, dt: Any, options: Mapping[str, Any]) -> Again:
+        """A call of a rollout."""
+        f_ext, parameters, memory = map(options.get, ("f_ext", "parameters", "memory"))
+        return cls(Differing(q, v, tau, f_ext, parameters, memory), dt, options)
+
+    def key(self) -> tuple[Any, ...]:
+        """What a preparation is found by: options, and which arrays are given."""
+        given, found = self.given, [self.dt, type(self.dt)]
+        for name, x in self.options.items():
+            if name not in _ARRAYS_BY_NAME or (name == "f_ext" and callable(x)):
+                kind = type(x)
+                found += name, kind, x if kind in _BY_VALUE else (*map(id, x),) if name == "forces" else id(x)
+        tau, memory = given.tau, None if given.memory is None else tuple(given.memory)
+        steps = None if tau is None else tau.shape[-2]
+        return (Again, *found, steps, type(given.f_ext), given.parameters is None, memory)
+
+    @property
+    def things(self) -> list[Any]:
+        """What may change without being another."""
+        named = [x for name, x in self.options.items() if name not in _ARRAYS_BY_NAME or callable(x)]
+        return [x for x in named if type(x) not in _BY_VALUE]
+
+
+def repeated(robot: Any, asked: Again) -> Run | None:
+    """The run, if such a rollout was prepared before and this call has nothing new; otherwise None."""
+    try:
+        known = robot._compiled.parts["rollouts"][asked.key()]
+    except Exception:  # the first time, or no arrays, or whatever an object's own hash raises: others have words for it
+        return None
+    found: Run | None = known.run(robot, asked)
+    return found
 
 
 def prepare(rollout: Rollout, asked: Again, after: Callable[[Run], None] | None) -> None:
-    """Have calls with these settings go the short way from now on, if they can; `after` looks at their runs."""
-    given, settings = asked
+    """Have calls with these options go the short way from now on, if they can; `after` looks at their runs."""
+    given = asked.given
     held_wrenches = given.f_ext is not None and rollout.wrench is None
     if not rollout.compiled or (held_wrenches and type(given.f_ext) is not np.ndarray):
         return
-    held = Held(settings.things)
+    held = Held(asked.things)
     if not held.whole:
         return
     try:
-        key = settings.key(given)
+        key = asked.key()
         hash(key)
     except Exception:  # whatever an object's own hash raises
         return
-    made = Prepared.of(rollout, given, settings.things, held, after)
+    made = Prepared.of(rollout, asked, held, after)
     kept = rollout.robot._compiled.parts.setdefault("rollouts", {})
     if made is not None:
         kept[key] = made
@@ -117,15 +132,15 @@ class Prepared(Answering):
     _names: list[str]
     _outputs: list[str]
     _rollout: Rollout
-    _things: tuple[Any, ...]
+    _things: list[Any]
 
     @classmethod
-    def of(cls, rollout: Rollout, given: Differing, things: tuple[Any, ...], held: Held, after: Any) -> Prepared | None:
+    def of(cls, rollout: Rollout, again: Again, held: Held, after: Any) -> Prepared | None:
         """What was asked for, to be asked again; None where the emitted call cannot answer."""
         from catena.kernels.call.books import Books
         from catena.kernels.call.procedures import procedure
 
-        asker = _asker()
+        asker, given = _asker(), again.given
         kernel, values = rollout.kernel(), rollout.kernel_values()
         differing = {"q", "v", "tau", "f_ext", *(given.memory or ())}
         differing |= set() if given.parameters is None else {"parameters"}
@@ -148,7 +163,7 @@ class Prepared(Answering):
         self._compiled = books  # type: ignore[assignment]
         self._names, self._outputs = names, [port.name for port in kernel.outputs]
         self._held, self._after, self._rollout = held, after, _bare(rollout)
-        self._memory, self._things = rollout.forces.memory, things  # which stay alive: they are known by address
+        self._memory, self._things = rollout.forces.memory, again.things  # which stay alive: they are known by address
         self._fields = {
             "cost": None,
             "integrator": rollout.options.integrator,
@@ -159,10 +174,11 @@ class Prepared(Answering):
         }
         return self
 
-    def run(self, robot: Any, given: Differing, things: tuple[Any, ...], out: Any) -> Run | None:
+    def run(self, robot: Any, asked: Again) -> Run | None:
         """The run of these arrays; None if something is not as it was, or if a sample diverged."""
         if not self._held.unchanged():
             return None
+        given, out = asked.given, asked.options.get("out")
         rollout, tau = self._rollout, given.tau
         if tau is not None and rollout.actuators is not None:
             tau = rollout.actuators.spread(tau)
@@ -179,7 +195,7 @@ class Prepared(Answering):
             return None
         found = dict(zip(self._outputs, results, strict=True))
         q, v = found["q"], found["v"]
-        return self._as_run(robot, q, v, found, given, tau, things) if self._healthy(q, v, found) else None
+        return self._as_run(robot, q, v, found, asked, tau) if self._healthy(q, v, found) else None
 
     def _healthy(self, q: Array, v: Array, found: dict[str, Any]) -> bool:
         """Whether surely no sample diverged: what is not finite stays so, and its square shows it."""
@@ -189,9 +205,7 @@ class Prepared(Answering):
         ends = (q[-1], v[-1]) if q.ndim == 2 else (q[..., -1, :].ravel(), v[..., -1, :].ravel())
         return math.isfinite(ends[0].dot(ends[0])) and math.isfinite(ends[1].dot(ends[1]))
 
-    def _as_run(
-        self, robot: Any, q: Array, v: Array, found: dict[str, Any], given: Differing, tau: Any, things: Any
-    ) -> Run:
+    def _as_run(self, robot: Any, q: Array, v: Array, found: dict[str, Any], asked: Again, tau: Any) -> Run:
         fields = self._fields.copy()
         batch, t = q.shape[:-2], fields["t"].copy()
         rollout = self._rollout
@@ -202,7 +216,7 @@ class Prepared(Answering):
         fields["memory"] = {name: found[name] for name in self._memory}
 
         def anew() -> Rollout:
-            return _whole(rollout, robot, given, tau, things)
+            return _whole(rollout, robot, asked, tau)
 
         if rollout.control is None:
             rows = None if tau is None else tau[..., :: rollout.asked.every, :]
@@ -210,7 +224,7 @@ class Prepared(Answering):
             fields["torques"] = (lambda: anew().torques(t, q, v)()) if later else rows
         else:
             fields["torques"] = lambda: anew().torques(t, q, v)()
-        acts = rollout.forces.laws or rollout.f_ext is not None or rollout.wrench is not None
+        acts = rollout.forces.acting.at_links or rollout.f_ext is not None or rollout.wrench is not None
         fields["acting"] = (lambda: _called(exerted(anew(), t, q, v))) if acts else None
         run = object.__new__(Run)  # its own way takes three times as long, and these are checked
         run.__dict__.update(fields)
@@ -234,11 +248,12 @@ def _bare(rollout: Rollout) -> Rollout:
     return bare
 
 
-def _whole(bare: Rollout, robot: Any, given: Differing, tau: Any, things: Sequence[Any]) -> Rollout:
+def _whole(bare: Rollout, robot: Any, asked: Again, tau: Any) -> Rollout:
     """The rollout of a call, to find what was not asked for at once."""
     from catena.simulation.wrenches import OnLinks
 
-    control, cost, f_ext = things[:3]
+    given, control, cost = asked.given, asked.options.get("control"), asked.options.get("cost")
+    f_ext: Any = given.f_ext if callable(given.f_ext) else None
     rollout = copy(bare)
     rollout.robot = robot
     rollout.asked = replace(bare.asked, q=given.q, v=given.v, control=control, cost=cost, f_ext=f_ext)

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from copy import copy
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import numpy as np
 import numpy.typing as npt
 
 from catena.algorithms.actuation import ACTUATORS
+from catena.algorithms.force_elements import ForceElement
 from catena.algorithms.integrators import INTEGRATORS
-from catena.algorithms.resistance import Resistance
 from catena.algorithms.rollouts import Law, torques, under
 from catena.arguments.arrays import Port, as_array
 from catena.arguments.scalars import whole
@@ -24,7 +24,7 @@ from catena.functions.store import chosen_shape
 from catena.questions.closed_stepping import ClosedStepping, closed_stepping
 from catena.questions.stepping import INTEGRATOR_HINTS, METHODS, stepping
 from catena.simulation.checked import kept_rows, positive, whole_steps
-from catena.simulation.forces import chosen_actuators, forces
+from catena.simulation.forces.chosen import chosen_actuators, forces
 from catena.simulation.kept import Kept
 from catena.simulation.laws import Given, controller, parameter_array, running_cost
 from catena.simulation.wrenches import changing
@@ -42,16 +42,17 @@ class Options:
     """How steps are made; see :meth:`catena.Robot.step`."""
 
     integrator: str
-    method: str
-    joint_losses: bool
-    joint_springs: bool
-    dtype: Any
-    kernel: str | None
+    method: str = "innovations"
+    joint_losses: bool = False
+    joint_springs: bool = True
+    dtype: Any = np.float64
+    kernel: str | None = None
     joint_limits: Any = False
     ground: Any = None
-    actuators: Any = None
     pins: Any = None
     drag: Any = None
+    forces: Any = ()
+    actuators: Any = None
     projected: Any = True
     gains: Any = None
 
@@ -64,16 +65,22 @@ class Asked:
     v: Any
     tau: Any
     dt: Any
-    steps: int | None
-    control: Any
-    cost: Any
-    parameters: Any
-    f_ext: Any
-    every: int
-    bound: float | None
+    steps: int | None = None
+    control: Any = None
+    cost: Any = None
+    parameters: Any = None
+    f_ext: Any = None
+    every: int = 1
+    bound: float | None = None
     t0: float = 0.0
     first: int = 0
     memory: Any = None
+
+
+def parted(q: Any, v: Any, tau: Any, dt: Any, given: Mapping[str, Any]) -> tuple[Asked, Options, Any]:
+    """What a rollout with these options is asked for, how its steps are made, and arrays for its results."""
+    asked, how = ({f.name: given[f.name] for f in fields(kind) if f.name in given} for kind in (Asked, Options))
+    return Asked(q, v, tau, dt, **asked), Options(**how), given.get("out")
 
 
 class Prepared:
@@ -88,14 +95,15 @@ class Prepared:
         self.first = asked.first + whole_steps(asked.t0, self.dt)
         self.bound = None if asked.bound is None else positive("bound", asked.bound)
         self.forces = forces(robot, options, asked.control, asked.memory)
-        self.step = _stepping(robot, options, self.forces.laws)
+        self.step = _stepping(robot, options, self.forces.traced)
         self.shape = chosen_shape(robot.tree, self.step, options.kernel)
-        if self.shape == "rolled" and options.ground is not None:
-            raise UnsupportedError(
-                f"rollout: the ground is for unrolled kernels, this robot has {robot.tree.n} links; it can have less"
-                if options.kernel is None
-                else "rollout: the ground is for unrolled kernels; leave kernel out"
-            )
+        for force in self.forces.asked if self.shape == "rolled" else ():
+            if not force.loops:
+                many = f", this robot has {robot.tree.n} links; it can have less"
+                raise UnsupportedError(
+                    f"rollout: the {force.name} is for unrolled kernels"
+                    + (many if options.kernel is None else "; leave kernel out")
+                )
         self.parameters = parameter_array(asked.parameters)
         self.actuators = chosen_actuators(robot, options.actuators)
         self.control = controller(robot.tree, asked.control, self.parameters, self.shape, self.actuators)
@@ -295,7 +303,7 @@ def _attempt(given: Given, kept: Kept, t: float, arrays: Sequence[Array]) -> Arr
         kept.restored()
 
 
-def _stepping(robot: Any, options: Options, laws: Sequence[Resistance]) -> Function:
+def _stepping(robot: Any, options: Options, forces: Sequence[ForceElement]) -> Function:
     """The function of one step, of a robot or of a closed system."""
     if isinstance(robot, ClosedStepping):
         return closed_stepping(
@@ -305,7 +313,7 @@ def _stepping(robot: Any, options: Options, laws: Sequence[Resistance]) -> Funct
             options.joint_springs,
             options.projected,
             options.gains is not None,
-            laws,
+            forces,
         )
     how = options.integrator, options.method, options.joint_losses, options.joint_springs
-    return stepping(robot, *how, laws)
+    return stepping(robot, *how, forces)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any, cast
 
@@ -11,25 +10,21 @@ import numpy.typing as npt
 
 from catena.arguments.arrays import Port, as_array
 from catena.arguments.scalars import of_systems
-from catena.arguments.wrenches import Wrenches
 from catena.errors import DivergenceWarning, ModelError, warn
-from catena.model.actuators import Actuators
 from catena.questions.closed_stepping import ClosedStepping
 from catena.questions.closing import MOST_ROWS
-from catena.simulation.again import Again, Differing, Settings, prepare, repeated
-from catena.simulation.asked import Asked, Options
+from catena.simulation.again import Again, prepare, repeated
+from catena.simulation.asked import Asked, Options, parted
 from catena.simulation.chunked import run_or_chunks
 from catena.simulation.divergence import tell
-from catena.simulation.drag import Drag
-from catena.simulation.forces import JointLimits
-from catena.simulation.ground import Ground
-from catena.simulation.laws import Control
-from catena.simulation.pins import Pins
+from catena.simulation.options import SystemRolloutOptions, completed, takes
 from catena.simulation.rolling import Rollout, run_of
 from catena.simulation.run import Run
 from catena.simulation.stiffness import warn_of_held, warned
 
 if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
     from catena.system import System
 
 Array = npt.NDArray[Any]
@@ -75,33 +70,14 @@ class ClosedRollouts(ClosedStepping):
     __slots__ = ()
 
     @of_systems("held")
+    @takes(SystemRolloutOptions)
     def rollout(
         self,
         q: npt.ArrayLike,
         v: npt.ArrayLike,
         tau: npt.ArrayLike | None,
         dt: float,
-        *,
-        steps: int | None = None,
-        t0: float = 0.0,
-        control: Control | None = None,
-        cost: Callable[..., Any] | None = None,
-        parameters: npt.ArrayLike | None = None,
-        f_ext: Wrenches | Callable[..., Any] = None,
-        every: int = 1,
-        bound: float | None = None,
-        integrator: str = "semi_implicit",
-        joint_losses: bool = False,
-        joint_springs: bool = True,
-        joint_limits: bool | JointLimits = False,
-        ground: Ground | None = None,
-        pins: Pins | None = None,
-        drag: Drag | None = None,
-        actuators: bool | Actuators | Iterable[str] = False,
-        memory: Mapping[str, npt.ArrayLike] | None = None,
-        projected: bool = True,
-        gains: npt.ArrayLike | None = None,
-        out: tuple[Array, Array] | None = None,
+        **options: Unpack[SystemRolloutOptions],
     ) -> Run:
         """Many steps of many samples, the loops kept closed, in one call of machine code.
 
@@ -114,44 +90,16 @@ class ClosedRollouts(ClosedStepping):
             tau: joint torques, one row for each step, (..., steps, nv), in N m or N; None for none, or for those of a
                 controller.
             dt: the length of a step in s.
-            steps: how many steps, where tau does not say so.
-            t0: the time of the start in s, a multiple of dt.
-            control: a function of (t, q, v, parameters) that gives torques, or one of `catena.controllers`.
-            cost: a function of (t, q, v, parameters, tau) that gives one number, as for `Robot.rollout`.
-            parameters: numbers for control and cost, (..., count).
-            f_ext: wrenches on links that are held throughout, or a function of (t, q, v, parameters) that gives such.
-            every: states are kept every so many steps, which must divide the number of steps.
-            bound: samples in which a joint is faster than this, in rad/s or m/s, count as diverged.
-            integrator: how a step is made; see `step`.
-            joint_losses: whether the model's damping and friction act.
-            joint_springs: whether the model's springs act.
-            joint_limits: whether springs push joints back into their ranges; True or a `catena.JointLimits`.
-            ground: what the system stands on, a `catena.Ground`; None for nothing.
-            pins: points of links that are held at places by springs, a `catena.Pins`; None for none.
-            drag: of a medium on links, a `catena.Drag`; None for none.
-            actuators: True, or names of actuators: then tau and what a controller gives are controls of these.
-            memory: what friction remembers from before, `run.memory` of the run that this one goes on from.
-            projected: whether each step ends where the constraints are met.
-            gains: Baumgarte's, (..., 2) in 1/s² and 1/s.
-            out: arrays for the states, a tuple (q, v).
+            options: how steps are made, and what acts in them.
 
         Returns:
             The run; `run.constraint_drift()` says how well the loops were kept. Cost: that of `step`, for each of them.
         """
-        system, given = cast("Any", self), Differing(q, v, tau, f_ext, parameters, memory)
-        settings = Settings(
-            (dt, steps, t0, every, bound),
-            (integrator, joint_losses, joint_springs, projected),
-            (control, cost, f_ext if callable(f_ext) else None, joint_limits, ground, pins, drag, actuators, gains),
-        )
-        if (run := repeated(system, given, settings, out)) is not None:
+        again = Again.of(q, v, tau, dt, options)
+        if (run := repeated(self, again)) is not None:
             return run
-        forces = joint_limits, ground, actuators, pins, drag
-        options = Options(
-            integrator, "innovations", joint_losses, joint_springs, np.float64, None, *forces, projected, gains
-        )
-        asked = Asked(q, v, tau, dt, steps, control, cost, parameters, f_ext, every, bound, t0=t0, memory=memory)
-        return run_or_chunks(partial(_rolled_out, again=Again(given, settings)), system, asked, options, out)
+        asked, how, out = parted(q, v, tau, dt, completed(ClosedRollouts.rollout, options))
+        return run_or_chunks(partial(_rolled_out, again=again), cast("Any", self), asked, how, out)
 
 
 def _rolled_out(system: Any, asked: Asked, options: Options, out: Any = None, again: Again | None = None) -> Run:

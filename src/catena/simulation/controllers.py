@@ -8,6 +8,7 @@ Targets and gains are data, not part of the machine code: they may change from c
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -28,6 +29,7 @@ from catena.arguments.scalars import a_robot
 from catena.arguments.words import truth
 from catena.errors import ShapeError, UnsupportedError, kind_of
 from catena.model.joints import JOINT_TYPES
+from catena.simulation.forces.servos import Servos
 from catena.simulation.laws import Controller, Remembering
 
 if TYPE_CHECKING:
@@ -71,7 +73,7 @@ def servo(target: npt.ArrayLike, kp: npt.ArrayLike, kd: npt.ArrayLike = 0.0) -> 
         kp: stiffness, one number or (..., nv).
         kd: damping, one number or (..., nv).
     """
-    return _with_gains(SERVO, target, kp, kd)
+    return replace(_with_gains(SERVO, target, kp, kd), force=Servos())
 
 
 def hold(

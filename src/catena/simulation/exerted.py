@@ -1,4 +1,4 @@
-"""Wrenches that acted on the links of a run from outside: those of the ground, of pins and of a medium, and f_ext."""
+"""Wrenches that acted on the links of a run from outside: those of forces, and f_ext."""
 
 from __future__ import annotations
 
@@ -9,10 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from catena.algorithms.configurations import ADVANCED_BY
-from catena.algorithms.contact import GroundContact
-from catena.algorithms.drag import MediumDrag
 from catena.algorithms.exerted import exerted_by
-from catena.algorithms.pins import Pinned
 from catena.algorithms.rollouts import RECALLED, torques
 
 if TYPE_CHECKING:
@@ -28,17 +25,17 @@ def exerted(rollout: Rollout, t: Array, q: Array, v: Array) -> Callable[[], Arra
     """How to find what acted on links in the steps after all states that were kept but the last; None without any.
 
     That is (..., rows - 1, links, 9): wrenches, and points near which they act, in the frames of links. What friction
-    remembers was not kept: the laws are followed from the start. Where not all states were kept, these are computed
+    remembers was not kept: forces are followed from the start. Where not all states were kept, these are computed
     again.
     """
-    laws = [law for law in rollout.forces.laws if isinstance(law, GroundContact | Pinned | MediumDrag)]
-    if not laws and rollout.f_ext is None and rollout.wrench is None:
+    acts = rollout.forces.acting.at_links
+    if not acts and rollout.f_ext is None and rollout.wrench is None:
         return None
 
     def found() -> Array:
         total = np.zeros((*q.shape[:-2], len(t) - 1, rollout.robot.tree.n, 9))
-        if laws:
-            _follow(rollout, laws, q, v, total)
+        if acts:
+            _follow(rollout, q, v, total)
         for i in range(len(t) - 1):
             given = rollout.wrenches_at(float(t[i]), q[..., i, :], v[..., i, :])
             total[..., i, :, :6] += 0.0 if given is None else given
@@ -47,9 +44,9 @@ def exerted(rollout: Rollout, t: Array, q: Array, v: Array) -> Callable[[], Arra
     return found
 
 
-def _follow(rollout: Rollout, laws: list[Any], q: Array, v: Array, total: Array) -> None:
-    """Add what laws exert after each state that was kept."""
-    kernel = rollout.robot._compiled.kernel(exerted_by(laws), (), rollout.options.dtype, rollout.shape)
+def _follow(rollout: Rollout, q: Array, v: Array, total: Array) -> None:
+    """Add what forces exert after each state that was kept."""
+    kernel = rollout.robot._compiled.kernel(exerted_by(rollout.forces.acting), (), rollout.options.dtype, rollout.shape)
     moved = rollout.robot._compiled.kernel(ADVANCED_BY, (), rollout.options.dtype, rollout.shape)
     values, every = {"dt": rollout.dt, **rollout.forces.values}, rollout.asked.every
     for step, (before, after) in enumerate(_steps(rollout, q, v)):

@@ -143,7 +143,8 @@ class Kept:
         """Variables of a class that was written in Python, and its functions."""
         if kind.__flags__ & _HEAP and kind.__module__.partition(".")[0] not in _PACKAGES:
             for variable, value in [*vars(kind).items()]:
-                if not variable.startswith("__") or callable(value):
+                shown = variable == "__repr__"  # gives no numbers, and that of dataclasses asks foreign code
+                if not variable.startswith("__") or (callable(value) and not shown):
                     yield self._note(kind, variable, _variable(variable), partial(setattr, kind, variable)), variable
             yield kind.__bases__, name
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from catena.algorithms.force_elements import ForceElement
 from catena.algorithms.rollouts import Law, sparing
 from catena.arguments.arrays import as_floats
 from catena.errors import UnsupportedError, kind_of
@@ -41,6 +42,8 @@ class Controller:
     law: Law
     values: Mapping[str, Any] = field(default_factory=dict)
     along: Along | None = None
+    force: ForceElement | None = None
+    """What of it a step takes at its end."""
 
     def __repr__(self) -> str:
         return f"<controller {self.law.name}>"

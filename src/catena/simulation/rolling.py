@@ -11,6 +11,7 @@ import numpy.typing as npt
 from catena.algorithms.rollouts import NOTHING, RECALLED, torques, turn
 from catena.arguments.arrays import Port, Signature
 from catena.functions.function import Repeated
+from catena.functions.ownership import is_own
 from catena.simulation.again import Again, prepare
 from catena.simulation.asked import Asked, Options, Prepared
 from catena.simulation.checked import pair
@@ -140,7 +141,7 @@ class Rollout(Prepared):
         def made() -> Repeated:
             return turn(self.step, NOTHING if self.free else control, cost, watched, drive, wrench)
 
-        if self.laws:
+        if self.laws or not is_own(self.step, self.robot.tree):
             return made()
         return self.robot._compiled.once(("turn", self.step.name, self.free, watched, drive is None), made)
 
@@ -251,5 +252,5 @@ class Rollout(Prepared):
         kernel = self.robot._compiled.kernel(self.acted, present, self.options.dtype, self.shape)
         values = {"q": q, "v": v, "dt": self.dt, **given, **self.forces.values, **memory}
         results = kernel(*[values[port.name] for port in kernel.inputs])
-        memory.update(zip(self.forces.of_steps, results[2:], strict=True))
+        memory.update(zip(self.forces.acting.memory, results[2:], strict=True))
         return results[0], results[1], rate, acting

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, cast
@@ -15,31 +15,27 @@ from catena.algorithms.integrators import INTEGRATORS
 from catena.arguments.arrays import Port, Signature, as_array, batch_shape
 from catena.arguments.scalars import of_systems, real
 from catena.arguments.words import one_of, truth
-from catena.arguments.wrenches import Wrenches
 from catena.errors import LoadError, ShapeError, UnsupportedError, kind_of
 from catena.functions.question import Answering
-from catena.model.actuators import Actuators
 from catena.questions.closed_chains import ClosedChains
 from catena.questions.stepping import INTEGRATOR_HINTS
-from catena.simulation.asked import Asked, Options
+from catena.simulation.asked import Asked, Options, parted
 from catena.simulation.checkpoints import Checkpoint, fingerprint
 from catena.simulation.chunked import chunked, refuse_watches, run_in_chunks
 from catena.simulation.closed_rollouts import check_movable, tell_open
 from catena.simulation.divergence import tell
-from catena.simulation.drag import Drag
 from catena.simulation.events import STOP, Event, Watch, ends, happened, watched, watches
 from catena.simulation.exerted import exerted
-from catena.simulation.forces import JointLimits
-from catena.simulation.ground import Ground
-from catena.simulation.laws import Control
+from catena.simulation.options import SimulationOptions, completed, takes
 from catena.simulation.parts import Filled, part_of, parts
-from catena.simulation.pins import Pins
 from catena.simulation.progress import Bar
 from catena.simulation.rolling import Rollout
 from catena.simulation.run import Run
 from catena.simulation.stiffness import warn_of_held, warn_of_stiffness
 
 if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
     from catena.robot import Robot
     from catena.system import System
 
@@ -53,6 +49,7 @@ MOST_STEPS = 2**53
 
 
 @of_systems("held")
+@takes(SimulationOptions)
 def simulate(
     robot: Robot | System,
     q: npt.ArrayLike,
@@ -60,29 +57,12 @@ def simulate(
     duration: float,
     dt: float,
     *,
-    t0: float = 0.0,
-    control: Control | None = None,
-    parameters: npt.ArrayLike | None = None,
-    f_ext: Wrenches | Callable[..., Any] = None,
-    integrator: str = "semi_implicit",
-    every: int = 1,
     events: Mapping[str, Watch] | None = None,
     stop: Watch | None = None,
     tolerance: float = 1e-9,
-    bound: float | None = None,
-    method: str = "innovations",
-    joint_losses: bool = False,
-    joint_springs: bool = True,
-    projected: bool = True,
-    gains: npt.ArrayLike | None = None,
-    joint_limits: bool | JointLimits = False,
-    ground: Ground | None = None,
-    pins: Pins | None = None,
-    drag: Drag | None = None,
-    actuators: bool | Actuators | Iterable[str] = False,
-    memory: Mapping[str, npt.ArrayLike] | None = None,
     progress: bool | None = None,
     checkpoint: str | os.PathLike[str] | None = None,
+    **options: Unpack[SimulationOptions],
 ) -> Run:
     """How a robot or a closed system, or many samples of it, moves from (q, v) on for a time.
 
@@ -90,46 +70,26 @@ def simulate(
 
     Ctrl-C ends a simulation early and returns what was done so far; `run.how` says so.
 
+    Integrators are those of `robot.step`; or "adaptive", steps of order 8 (Dormand and Prince) as long as the tolerance
+    allows, for one sample, which asks a controller whenever it wants; or "variational", the midpoint rule of Hamilton's
+    principle, of order 2, whose energy stays bounded over long runs, for up to 16 joints that turn or slide.
+
     Args:
         robot: who moves: a Robot or a System.
         q: configurations to start from, (..., nq).
         v: joint velocities to start with, (..., nv).
         duration: how long, in s; rounded to whole numbers of dt.
         dt: the length of a step in s. With "adaptive", states are kept at multiples of it.
-        t0: the time of the start in s, a multiple of dt. A simulation that goes on from the last state of another, at
-            its last time, gives the bits of one that never stopped, with the integrators of `robot.step`.
-        control: a function of (t, q, v, parameters) that gives torques, or one of `catena.controllers`; see
-            `robot.rollout`. It is asked at the start of each step, with "adaptive" whenever the integrator wants.
-        parameters: numbers for the controller, (..., count).
-        f_ext: wrenches on links that are held throughout, (..., links, 6), or a mapping from links and frames; or a
-            function of (t, q, v, parameters) that gives such, asked at every stage of a step if it can be compiled.
-        integrator: how a step is made: one of those of `robot.step`; or "adaptive", steps of order 8 (Dormand and
-            Prince) as long as the tolerance allows, for one sample; or "variational", the midpoint rule of Hamilton's
-            principle, of order 2, whose energy stays bounded over long runs, for up to 16 joints that turn or slide.
-        every: states are kept every so many steps, which must divide their number.
         events: functions of (t, q, v), by name, that give one number for each state. When it becomes zero or more, or
             false becomes true, that is an event in `run.events`. Write `q[..., 0]` for the first coordinate.
         stop: such a function that ends the run, at the first state that is kept for which it has been zero or more (or
             true) in every sample.
         tolerance: the error that "adaptive" allows itself in a step, relative and absolute.
-        bound: samples in which a joint is faster than this count as diverged.
-        method: the formulation of forward dynamics.
-        joint_losses: whether the model's damping and dry friction act. With integrators of one stage, "semi_implicit"
-            and "linearly_implicit", friction sticks; in a System of more than 60 links it only opposes motion.
-        joint_springs: whether the model's springs act.
-        projected: of a System, whether each step ends where its constraints are met; see `System.step`.
-        gains: of a System, Baumgarte's, (2,) in 1/s² and 1/s.
-        joint_limits: whether springs push joints back into their ranges, for integrators of one stage; True or a
-            `catena.JointLimits`.
-        ground: what the robot stands on, for integrators of one stage: a `catena.Ground`; None for nothing.
-        pins: points of links that are held at places, likewise: a `catena.Pins`; None for none.
-        drag: of a medium on links, likewise: a `catena.Drag`; None for none.
-        actuators: True, or names of `robot.actuators`: then a controller gives controls of these, (..., nu).
-        memory: what friction remembers from before, `run.memory` of the run that this one goes on from.
         progress: whether to show a progress bar; if None, on a terminal when it takes long.
         checkpoint: a file that the run so far is written to every few seconds, and at the end. If it is there at the
             start, from a simulation with the same arguments that was killed or interrupted, that goes on, bit by bit as
             if it had never stopped. `catena.load_run` reads it, too.
+        options: as rollouts have them.
 
     Returns:
         The run. Cost: O(n) for each step.
@@ -138,38 +98,24 @@ def simulate(
         raise UnsupportedError(f"simulate: expected a Robot or a System first, got {kind_of(robot)}")
     shown = None if progress is None else truth("simulate: progress", progress)
     steps = _steps(duration, dt)
-    integrator = one_of("integrator", integrator, (*INTEGRATORS, *OWN), INTEGRATOR_HINTS)
+    given = completed(simulate, options)
+    integrator = one_of("integrator", given["integrator"], (*INTEGRATORS, *OWN), INTEGRATOR_HINTS)
     own = integrator in OWN
-    options = Options(
-        "rk4" if own else integrator,
-        method,
-        joint_losses,
-        joint_springs,
-        np.float64,
-        None,
-        joint_limits,
-        ground,
-        actuators,
-        pins,
-        drag,
-        projected,
-        gains,
-    )
-    asked = Asked(q, v, None, dt, steps, control, None, parameters, f_ext, every, bound, t0=t0, memory=memory)
-    _check(robot, options, integrator)
+    asked, how, _ = parted(q, v, None, dt, {**given, "steps": steps, "integrator": "rk4" if own else integrator})
+    _check(robot, how, integrator)
     if chunked(asked):
         refuse_watches(events, stop, integrator, checkpoint)
         chunk, alone = partial(_simulated_chunk, integrator), cast("Robot", robot)
-        found = run_in_chunks("simulate", chunk, alone, asked, options)
+        found = run_in_chunks("simulate", chunk, alone, asked, how)
         return replace(found, integrator=integrator)
-    rollout = _rollout(robot, asked, options)
+    rollout = _rollout(robot, asked, how)
     if not own and not isinstance(robot, ClosedChains):
         warn_of_stiffness("simulate", rollout)
     file = None if checkpoint is None else Checkpoint(checkpoint, fingerprint(rollout, integrator, tolerance))
     found = _simulated(rollout, integrator, watches(events, stop), tolerance, shown, file)
     warn_of_held("simulate", rollout, integrator)  # not before what an integrator does not serve is refused
     if isinstance(robot, ClosedChains):
-        tell_open("simulate", found, projected)
+        tell_open("simulate", found, how.projected)
     return found
 
 

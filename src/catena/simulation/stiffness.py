@@ -1,4 +1,4 @@
-"""Whether steps are too long: for the stiffest spring or damper that is taken explicitly, or for the ground."""
+"""Whether steps are too long: for the stiffest spring or damper that is taken explicitly, or for a force."""
 
 from __future__ import annotations
 
@@ -22,16 +22,14 @@ Array = npt.NDArray[Any]
 LONGEST = {"semi_implicit": 2.0, "midpoint": 2.0, "rk4": 2.78}
 """How many radians of the fastest swing, or times of the fastest decay, fit in a step that is stable."""
 
-FOLLOWED = 2.0
-"""How many radians of a swing on the ground a step may take."""
-
 ITERATIONS = 12
 """Of the power method; each costs O(n)."""
 
 
 def warn_of_stiffness(question: str, rollout: Prepared) -> list[str]:
     """Warn of steps that are too long for what a rollout has to follow; what was said."""
-    return warned(_springs_too_stiff(question, rollout), _ground_too_stiff(question, rollout))
+    found = [force.too_long(rollout.robot, rollout.dt) for force in rollout.forces.asked]
+    return warned(_springs_too_stiff(question, rollout), *[f"{question}: {words}" for words in found if words])
 
 
 def warned(*words: str | None) -> list[str]:
@@ -101,23 +99,6 @@ def _springs_too_stiff(question: str, rollout: Prepared) -> str | None:
             f"{question}: dt is {rollout.dt:g} s, too long for the stiffest {what}: steps of "
             f"{rollout.options.integrator!r} are stable below {longest / fastest:.2g} s; shorten them, or take it "
             "implicitly (integrator='linearly_implicit', catena.controllers.servo)"
-        )
-    return None
-
-
-def _ground_too_stiff(question: str, rollout: Prepared) -> str | None:
-    """What to say if the robot on one point of the ground would swing by more than :data:`FOLLOWED` radians a step.
-
-    Steps stay stable, but feet then come and go from one step to the next, and friction with them.
-    """
-    ground, mass = rollout.forces.values.get("ground"), rollout.robot.total_mass
-    if ground is None or not mass > 0:
-        return None
-    fastest = np.sqrt(np.max(ground[..., 0], initial=0.0) / mass)
-    if fastest * rollout.dt > FOLLOWED:
-        return (
-            f"{question}: dt is {rollout.dt:g} s, too long for ground this stiff: steps below {FOLLOWED / fastest:.2g} "
-            "s follow its contacts; shorten them, or give the ground less stiffness"
         )
     return None
 

@@ -60,6 +60,7 @@ def _refuse(rollout: Prepared) -> None:
     found = [f"joints of type {joint.name}" for joint in types if not joint.flat]
     found += [f"{robot.nv} degrees of freedom"] if robot.nv > MOST else []
     found += ["wrenches"] if rollout.f_ext is not None or rollout.wrench is not None else []
+    found += [f"the force {force.name!r}" for force in rollout.forces.traced]
     found += ["actuators"] if rollout.actuators is not None else []
     found += ["a controller that goes along a spline"] if rollout.control and rollout.control.along else []
     found += ["a controller that remembers"] if rollout.control and rollout.control.remembers else []

@@ -1,18 +1,27 @@
-"""Pins: points of links that are held at places."""
+"""Points of links held at places of the base's frame by springs with dampers.
+
+A spring k and a damper d pull a point at x, with the velocity u, to a place p with k (p − x − h u₁) − d u₁, as they
+will at the end of a step, u₁ = u + h a. What accelerations take from it is the inertia of a mass h (h k + d) at the
+point, however the link is turned.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
-from catena.algorithms.pins import WIDTH, Pinned
+from catena.algorithms.force_elements import Action, ForceElement
+from catena.algorithms.points import inside, mean, motions, point_mass
 from catena.arguments.scalars import real
 from catena.errors import ShapeError, UnsupportedError, shown
+from catena.scalars import Scalar
 from catena.simulation.checked import as_points, moving_frame
+from catena.spatial import ArticulatedInertia, Force, Vec3
+from catena.sweeps import Field, Links
 
 if TYPE_CHECKING:
     from catena.robot import Robot
@@ -25,9 +34,13 @@ GIVING = 1e-5
 MOST = 16
 """Pins at one link."""
 
+WIDTH = 8
+"""Numbers of a pin: the point in the link's frame and the place in the base's, in m, stiffness in N/m, damping in
+N s/m."""
+
 
 @dataclass(frozen=True, eq=False)
-class Pins:
+class Pins(ForceElement):
     """Points of links that are held at places by stiff springs with dampers, as the far end of a cable.
 
         pins = catena.Pins({"tip": (0.8, 0.0, 0.0)})
@@ -46,13 +59,27 @@ class Pins:
             swinging.
     """
 
+    name = "pins"
+
     places: Mapping[str, npt.ArrayLike]
     points: Mapping[str, npt.ArrayLike] | None = None
     stiffness: float | None = None
     damping: float | None = None
 
-    def law(self, robot: Robot) -> tuple[Pinned, Array]:
-        """The pins on a robot, and their numbers, those of each link in a row."""
+    def on(self, robot: Robot) -> ForceElement:
+        """The pins with room for as many at each link as there are at one."""
+        return _Pinned(max(map(len, self._of_links(robot).values())))
+
+    def numbers(self, robot: Robot) -> Mapping[str, Any]:
+        """The pins of each link in a row."""
+        found = self._of_links(robot)
+        array = np.zeros((robot.tree.n, WIDTH * max(map(len, found.values()))))
+        for link, pins in found.items():
+            array[link, : WIDTH * len(pins)] = np.concatenate(pins)
+        return {"pins": array}
+
+    def _of_links(self, robot: Robot) -> dict[int, list[Array]]:
+        """The numbers of each pin, by links."""
         found: dict[int, list[Array]] = {}
         numbers = self._numbers(robot)
         if not isinstance(self.places, Mapping) or not self.places:
@@ -68,10 +95,7 @@ class Pins:
         count = max(map(len, found.values()))
         if count > MOST:
             raise UnsupportedError(f"Pins: a link can have {MOST} pins, one has {count}; three are enough to hold it")
-        array = np.zeros((robot.tree.n, WIDTH * count))
-        for link, pins in found.items():
-            array[link, : WIDTH * len(pins)] = np.concatenate(pins)
-        return Pinned(count), array
+        return found
 
     def _numbers(self, robot: Robot) -> tuple[float, float]:
         mass = robot.total_mass
@@ -89,3 +113,56 @@ def _held(robot: Robot, name: str, points: Any, places: Any) -> tuple[int, Array
     if len(at) != len(held):
         raise ShapeError(f"Pins: {name!r} has {len(at)} places for {len(held)} points; give one for each")
     return frame.link, held @ frame.rotation.T + frame.position, at
+
+
+class _Pinned(ForceElement):
+    """Pins, at most `count` at each link; those of stiffness and damping zero hold nothing."""
+
+    def __init__(self, count: int) -> None:
+        self.name, self.count = f"pins{count}", count
+
+    @property
+    def inputs(self) -> dict[str, str]:
+        """The pins of every link."""
+        return {"pins": f"link:{WIDTH * self.count}"}
+
+    def during(self, links: Links, q: Field, v: Field, dt: Scalar, given: Sequence[Any]) -> Action:
+        """The springs in a step of length dt from (q, v)."""
+        (pins,) = given
+        X, V = motions(links, q, v)
+        (f,) = links.fields("f")
+        for k in links.base_to_tip():
+            f[k] = Force.zero()
+            for c, place, stiffness, damping in _each(k, pins):
+                velocity = V[k].linear + V[k].angular.cross(c)
+                away = X[k].R.T @ (place - X[k].p) - c
+                force = away * stiffness - velocity * (dt * stiffness + damping)
+                f[k] = f[k] + Force(c.cross(force), force)
+        return _Pinning(f, pins, dt)
+
+
+class _Pinning(Action):
+    """The springs during a step: wrenches `f` on links, and masses that depend on no state."""
+
+    def __init__(self, f: Field, pins: Field, dt: Scalar) -> None:
+        self.f, self.pins, self.dt = f, pins, dt
+
+    def at_link(self, k: Any) -> tuple[Force, ArticulatedInertia] | None:
+        """What the pins of a link do."""
+        h = self.dt
+        first, *more = [
+            point_mass(h * (h * stiffness + damping), c) for c, _, stiffness, damping in _each(k, self.pins)
+        ]
+        return self.f[k], sum(more, start=first)
+
+    def near(self, k: Any) -> Vec3 | None:
+        """The mean of the points that are held, by stiffness."""
+        pins = list(_each(k, self.pins))
+        return mean([stiffness for _, _, stiffness, _ in pins], [c for c, *_ in pins])
+
+
+def _each(k: Any, pins: Field) -> Iterator[tuple[Vec3, Vec3, Scalar, Scalar]]:
+    """Of each pin of a link the point in its internal frame, the place, stiffness and damping."""
+    numbers = pins[k]
+    for i in range(0, len(numbers), WIDTH):
+        yield inside(k.frame, numbers[i : i + 3]), Vec3(*numbers[i + 3 : i + 6]), numbers[i + 6], numbers[i + 7]

@@ -1,24 +1,43 @@
-"""Drag: what a medium takes from links that move through it."""
+"""The drag of a medium on links, seen as straight and slender bodies.
+
+The centre of a link moves through the medium with the velocity u, of which u∥ is along the link and u⊥ across it. It is
+held back by (b∥ + c∥ |u∥|) u∥ + (b⊥ + c⊥ |u⊥|) u⊥, and its turning ω⊥ about axes across it by what the same drag along
+its length ℓ amounts to, (b⊥ + c⊥ (|u⊥| + ⅜ ℓ |ω⊥|)) ℓ²/12 ω⊥: this is what the integral along the link gives when the
+link only moves, or only turns. The speeds in the factors are those of the start of a step, the velocities that they
+multiply those of its end; so that drag never drives. For a body that nothing else acts on, u₁ = u / (1 + h c |u| / m)
+is the exact solution.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
+from catena.algorithms.force_elements import Action, ForceElement
+from catena.algorithms.points import inside, motions, point_mass, squared
 from catena.errors import ModelError, ShapeError, shown
+from catena.scalars import Scalar, absolute, sqrt, where
 from catena.simulation.checked import each, finite
+from catena.spatial import ArticulatedInertia, Force, Mat3, Sym3, Vec3
+from catena.spatial.pose import Pose
+from catena.sweeps import Field, Links
 
 if TYPE_CHECKING:
     from catena.robot import Robot
 
 Array = npt.NDArray[Any]
 
+TINY = 1e-30
+"""The square of a speed below which there is none."""
+
 
 @dataclass(frozen=True, eq=False)
-class Drag:
+class Drag(ForceElement):
     """The drag of a medium, such as air or water, on links.
 
         water = catena.Drag.of_cylinders(cable, diameter=0.01, density=1000.0)
@@ -41,6 +60,9 @@ class Drag:
         length: of links, one number or (links,), in m; if None, twice the distance from the origin to the centre of
             mass, as of rods that start at their joint.
     """
+
+    name = "drag"
+    inputs = MappingProxyType({"drag": "link:11", "medium": "robot:3"})
 
     normal: npt.ArrayLike = 0.0
     tangential: npt.ArrayLike = 0.0
@@ -81,15 +103,30 @@ class Drag:
         across, along = (each(f"Drag: {what}", c, n) for what, c in (("normal", normal), ("tangential", tangential)))
         return cls(across * area, along * np.pi * area, velocity=velocity)
 
-    def numbers(self, robot: Robot) -> tuple[Array, Array]:
-        """What the law of drag takes: a row of each link, and the velocity of the medium."""
+    def numbers(self, robot: Robot) -> Mapping[str, Any]:
+        """A row of each link, and the velocity of the medium in the base's frame.
+
+        Rows are c⊥ and c∥ in N s²/m², b⊥ and b∥ in N s/m, the length in m, the centre and the unit vector along it.
+        """
         n = robot.tree.n
         words = "normal", "tangential", "linear_normal", "linear_tangential"
         factors = [each(f"Drag: {word}", getattr(self, word), n) for word in words]
         length = 2 * np.linalg.norm(robot.tree.com, axis=-1) if self.length is None else self.length
         columns = np.stack([*factors, each("Drag: length", length, n)], axis=-1)
         velocity = finite("Drag: velocity", self.velocity, (3,))
-        return np.concatenate([columns, robot.tree.com, self._axes(robot)], axis=-1), velocity
+        return {"drag": np.concatenate([columns, robot.tree.com, self._axes(robot)], axis=-1), "medium": velocity}
+
+    def during(self, links: Links, q: Field, v: Field, dt: Scalar, given: Sequence[Any]) -> Action:
+        """Drag in a step of length dt from (q, v)."""
+        drag, medium = given
+        X, V = motions(links, q, v)
+        factors, f = links.fields("factors f")
+        for k in links.base_to_tip():
+            centre, along = _placed(k, drag[k])
+            u = V[k].linear + V[k].angular.cross(centre) - X[k].R.T @ Vec3(*medium)
+            found = _factors(drag[k], along, u, V[k].angular)
+            factors[k], f[k] = [*found], found.wrench(centre, along, u, V[k].angular)
+        return _Dragging(factors, f, drag, dt)
 
     def _axes(self, robot: Robot) -> Array:
         """The unit vectors along links."""
@@ -101,6 +138,62 @@ class Drag:
         if not size.all():
             raise ShapeError(f"Drag: axis must not be zero, got {shown(self.axis)}")
         return axes / size  # type: ignore[no-any-return]
+
+
+class _Factors(NamedTuple):
+    """What velocities across and along a link, and turning, are multiplied by."""
+
+    across: Scalar
+    along: Scalar
+    turning: Scalar
+
+    def wrench(self, centre: Vec3, axis: Vec3, u: Vec3, w: Vec3) -> Force:
+        """The wrench on the link."""
+        force = u * -self.across + axis * (axis.dot(u) * (self.across - self.along))
+        moment = (w - axis * axis.dot(w)) * -self.turning
+        return Force(centre.cross(force) + moment, force)
+
+    def inertia(self, dt: Scalar, centre: Vec3, axis: Vec3) -> ArticulatedInertia:
+        """What the wrench loses for each unit of acceleration."""
+        b, more, turning = dt * self.across, dt * (self.along - self.across), dt * self.turning
+        x, y, z = axis
+        moments = [1 - x * x, -(x * y), -(x * z), 1 - y * y, -(y * z), 1 - z * z]
+        turned = ArticulatedInertia(Sym3(*[turning * m for m in moments]), Mat3.skew(Vec3.zero()), Sym3.scalar(0))
+        return point_mass(b, centre) + squared(more, centre.cross(axis), axis) + turned
+
+
+class _Dragging(Action):
+    """Drag during a step: its factors, and the wrenches `f` on links."""
+
+    def __init__(self, factors: Field, f: Field, drag: Field, dt: Scalar) -> None:
+        self.factors, self.f, self.drag, self.dt = factors, f, drag, dt
+
+    def at_link(self, k: Any) -> tuple[Force, ArticulatedInertia] | None:
+        """What the medium does to a link."""
+        return self.f[k], _Factors(*self.factors[k]).inertia(self.dt, *_placed(k, self.drag[k]))
+
+
+def _placed(k: Any, numbers: Sequence[Scalar]) -> tuple[Vec3, Vec3]:
+    """The centre of a link and the direction along it, in its internal frame."""
+    return inside(k.frame, numbers[5:8]), Pose.identity().then(k.frame).R @ Vec3(*numbers[8:11])
+
+
+def _factors(numbers: Sequence[Scalar], axis: Vec3, u: Vec3, w: Vec3) -> _Factors:
+    """The factors at the speeds of the start of a step."""
+    square_across, square_along, across, along, length = numbers[:5]
+    forward = axis.dot(u)
+    sideways, turning = _length(u - axis * forward), _length(w - axis * axis.dot(w))
+    turned = across + square_across * (sideways + 0.375 * (length * turning))
+    return _Factors(
+        across + square_across * sideways,
+        along + square_along * absolute(forward),
+        turned * (length * length * (1 / 12)),
+    )
+
+
+def _length(x: Vec3) -> Scalar:
+    square = x.dot(x)
+    return where(square > TINY, sqrt(where(square > TINY, square, TINY)), 0.0)
 
 
 def _directions(robot: Robot) -> Array:

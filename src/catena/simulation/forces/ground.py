@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from catena.algorithms.contact import GroundContact, Height, Sphere
+from catena.algorithms.force_elements import ForceElement
 from catena.arguments.scalars import real
 from catena.errors import UnsupportedError, kind_of
 from catena.model.shapes import BOX, CAPSULE, ELLIPSOID, Primitive
@@ -28,12 +29,15 @@ Array = npt.NDArray[Any]
 SINKING = 1e-3
 """How deep in m a robot sinks that stands on one point, where no stiffness is given."""
 
+FOLLOWED = 2.0
+"""How many radians of a swing on the ground a step may take."""
+
 MOST = 64
 """Points that can touch the ground: each adds to the machine code."""
 
 
 @dataclass(frozen=True, eq=False)
-class Ground:
+class Ground(ForceElement):
     """Ground under a robot: a height over the plane of the base's x and y, and the points of links that touch it.
 
         ground = catena.Ground({"foot": (0.0, 0.0, -0.02)}, friction=0.8)
@@ -58,6 +62,8 @@ class Ground:
         friction: the coefficient of friction, one number or (...).
     """
 
+    name, loops = "ground", False
+
     points: Iterable[str] | Mapping[str, npt.ArrayLike] | None = None
     radius: float = 0.0
     height: float | Callable[[Any, Any], Any] = 0.0
@@ -65,7 +71,7 @@ class Ground:
     dissipation: npt.ArrayLike = 10.0
     friction: npt.ArrayLike = 0.8
 
-    def law(self, robot: Robot) -> GroundContact:
+    def on(self, robot: Robot) -> GroundContact:
         """The forces of this ground on a robot."""
         spheres = self.spheres(robot)
         found = _traced_height(self.height)
@@ -92,13 +98,29 @@ class Ground:
             )
         return tuple(found)
 
-    def numbers(self, robot: Robot) -> Array:
-        """Stiffness, dissipation and friction, (..., 3)."""
+    def numbers(self, robot: Robot) -> Mapping[str, Any]:
+        """Stiffness, dissipation and friction, (..., 3), and bristles that nothing stretches."""
         weight = robot.total_mass * (float(np.linalg.norm(robot.gravity)) or 9.81)
         stiffness = weight / SINKING if self.stiffness is None else self.stiffness
         given = {"stiffness": stiffness, "dissipation": self.dissipation, "friction": self.friction}
         arrays = [finite(f"Ground: {name}", value, least=0.0) for name, value in given.items()]
-        return np.stack(np.broadcast_arrays(*arrays), axis=-1)
+        found = np.stack(np.broadcast_arrays(*arrays), axis=-1)
+        return {"ground": found, "anchors": np.zeros(3 * len(self.spheres(robot)))}
+
+    def too_long(self, robot: Robot, dt: float) -> str:
+        """What to say if the robot on one point would swing by more than :data:`FOLLOWED` radians a step.
+
+        Steps stay stable, but feet then come and go from one step to the next, and friction with them.
+        """
+        if not robot.total_mass > 0:
+            return ""
+        fastest = np.sqrt(np.max(self.numbers(robot)["ground"][..., 0], initial=0.0) / robot.total_mass)
+        if not fastest * dt > FOLLOWED:
+            return ""
+        return (
+            f"dt is {dt:g} s, too long for ground this stiff: steps below {FOLLOWED / fastest:.2g} "
+            "s follow its contacts; shorten them, or give the ground less stiffness"
+        )
 
 
 def _points(robot: Robot, name: str, at: npt.ArrayLike, radius: float) -> list[Sphere]:
