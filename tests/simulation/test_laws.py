@@ -2,6 +2,7 @@
 
 import itertools
 import re
+import warnings
 
 import numpy as np
 import pytest
@@ -51,6 +52,31 @@ def test_many_random_laws_are_those_of_a_loop():
 def test_what_was_compiled_to_something_else(law):
     source = SOURCE.format(nonlocals="pass", body="", end=law, form="return law")
     assert verdict(source, STARTS[0]) in ("compiled", "called")
+
+
+@pytest.mark.parametrize(
+    ("attempt", "caught"),
+    [
+        ("with np.errstate(divide='raise'): x = 1 / (v - 0.5)", "FloatingPointError"),
+        ("with warnings.catch_warnings(): warnings.simplefilter('error'); x = 1 / (v - 0.5)", "RuntimeWarning"),
+        ("x = 1 / (t - 0.25)", "ZeroDivisionError"),
+        ("x = 1 / (1 + t) + 1 / (t - 0.5)", "Exception"),
+    ],
+)
+def test_what_a_law_catches_is_raised(attempt, caught):
+    """At one state of the loop only, where no trial comes along."""
+    body = ["import warnings", "try:", f"    {attempt}", f"except {caught}:", "    x = 0.3"]
+    source = SOURCE.format(
+        nonlocals="pass", body="\n".join(" " * 12 + line for line in body), end="q * x", form="return law"
+    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        assert verdict(source, ([0.2, -0.4], [0.5, -0.3])) == "called"
+
+
+def test_quotients_of_time_are_compiled():
+    run = ROBOT.rollout(*STARTS[0], None, DT, steps=2, control=lambda t, q, v: -q / (1 + t) + v / 2)
+    assert "compiled" in run.how
 
 
 class PID:

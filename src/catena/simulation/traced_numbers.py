@@ -7,7 +7,9 @@ a branch on a value, a conversion, a dictionary, or a comparison that a list mak
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Callable
+from contextvars import ContextVar
 from typing import Any, NoReturn
 
 import numpy as np
@@ -76,7 +78,22 @@ TRACED = (Number, Truth)
 _BOOLS = (Truth, bool, np.bool_)
 
 
+def heard() -> list[Any]:
+    """What arithmetic raises or tells besides its results: how NumPy's errors are treated, and warnings as errors."""
+    loud = [how for how in np.geterr().values() if how not in ("ignore", "warn")]
+    return loud + (list(warnings.filters) if any(action == "error" for action, *_ in warnings.filters) else [])
+
+
+UNHEARD: ContextVar[list[Any]] = ContextVar("UNHEARD")
+"""Of what is heard, what a function that is traced does not catch: it was so before."""
+
+FAILING: ContextVar[list[int]] = ContextVar("FAILING")
+"""In how many quotients of Python's floats one divides by zero, counted down; below zero if none does."""
+
+
 def _number(value: Any, python: bool = False) -> Any:
+    if (loud := heard()) and loud != UNHEARD.get(None):
+        refused("errors of arithmetic, to be raised or called,")
     return Number(value, python) if isinstance(value, Expr) else value
 
 
@@ -133,7 +150,16 @@ def _multiplied(x: Any, y: Any) -> Any:
 ADD = arithmetic("a sum", lambda x, y: x + y)
 SUBTRACT = arithmetic("a difference", lambda x, y: x - y)
 MULTIPLY = arithmetic("a product", _multiplied)
-DIVIDE = arithmetic("a quotient", _divided)
+_DIVIDE = arithmetic("a quotient", _divided)
+
+
+def DIVIDE(x: Any, y: Any) -> Any:
+    """A quotient, of which that of Python's floats raises an error where it divides by zero."""
+    if isinstance(y, Number) and _python(x, y) and (left := FAILING.get(None)) is not None:
+        left[0] -= 1
+        if not left[0]:
+            raise ZeroDivisionError
+    return _DIVIDE(x, y)
 
 
 def compared(holds: Callable[[Any, Any], Any], negative: bool = False) -> Callable[[Any, Any], Any]:

@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from catena.simulation.kept import Kept
+from catena.simulation.traced_numbers import FAILING, UNHEARD, heard
 from catena.simulation.tracing import alone, digest, traced
 from catena.trace.graph import LEAF, Expr, Graph, Operand
 from catena.trace.interpret import values
@@ -85,7 +86,9 @@ def tried(
         raise TypeError("it keeps an iterator or a file, which cannot be set back after a trial")
     changed, failure = "", None
     try:
+        FAILING.set(quotients := [0])
         first = Expressions(_traced(sizes, traced_by))
+        _uncaught(-quotients[0], sizes, traced_by)
         if first.digest != Expressions(_traced(sizes, traced_by)).digest:
             raise TypeError("it gives something else each time that it is called")
         _compared(first, sizes, called_by)
@@ -102,11 +105,26 @@ def tried(
 
 def _traced(sizes: Mapping[str, int | None], traced_by: Callable[..., Any]) -> list[Any]:
     graph = Graph()
+    with np.errstate(all="warn"):  # what the caller has NumPy do is another matter
+        UNHEARD.set(heard())
     leaves = [
         alone(graph.input(name, 0)) if size is None else traced(graph.input(name, i) for i in range(size))
         for name, size in sizes.items()
     ]
     return [*traced_by(*leaves)]
+
+
+def _uncaught(quotients: int, sizes: Mapping[str, int | None], traced_by: Callable[..., Any]) -> None:
+    """TypeError if a function catches the error of one of its quotients, which machine code does not raise."""
+    for i in range(1, quotients + 1):
+        FAILING.set([i])
+        try:
+            _traced(sizes, traced_by)
+        except ZeroDivisionError:
+            continue
+        finally:
+            FAILING.set([0])
+        raise TypeError("it catches what is raised where it divides by zero")
 
 
 def _compared(found: Expressions, sizes: Mapping[str, int | None], called_by: Callable[..., Any]) -> None:
