@@ -8,45 +8,17 @@ from catena.functions.question import question
 from catena.functions.recipes import columns
 from catena.model.joints import JointType, Screw, add_joint_type
 from catena.scalars import absolute, is_zero, maximum, minimum, sincos, sqrt, where
-from catena.spatial import (
-    ArticulatedInertia,
-    Axes,
-    Columns,
-    Dofs,
-    Force,
-    Mat3,
-    Motion,
-    RigidInertia,
-    ShiftAlong,
-    Sym3,
-    Transform,
-    Turn,
-    TurnAbout,
-    Vec3,
-)
+from catena.spatial import *  # noqa: F403
+from catena.spatial import __all__ as _spatial
 from catena.spatial.pose import Pose
 
 __all__ = [
     "Action",
-    "ArticulatedInertia",
-    "Axes",
-    "Columns",
-    "Dofs",
-    "Force",
     "ForceElement",
     "Function",
     "JointType",
-    "Mat3",
-    "Motion",
     "Pose",
-    "RigidInertia",
     "Screw",
-    "ShiftAlong",
-    "Sym3",
-    "Transform",
-    "Turn",
-    "TurnAbout",
-    "Vec3",
     "absolute",
     "add_joint_type",
     "columns",
@@ -63,3 +35,4 @@ __all__ = [
     "squared",
     "where",
 ]
+__all__ += _spatial

@@ -221,7 +221,9 @@ def test_refusals(page: dict[str, Any]) -> None:
 
     refused("forces must be a list of forces", forces=catena.Drag())
     refused("forces must be a list of forces", forces=["drag"])
-    refused("one stage", forces=[Muscle()], integrator="rk4")
+    refused("the force 'muscle' acts in steps of one stage", forces=[Muscle()], integrator="rk4")
+    refused("ground, servos, pins and drag act in steps of one", forces=[catena.Drag(1.0)], integrator="rk4")
+    refused("the force 'attraction' takes a method", forces=[page["Attraction"](PLACE, 1.0)], method="fd4")
     refused("the band is for unrolled kernels", who=chain, forces=[page["Band"](("link3", "link7"), 1.0)])
     forgetful = type("Forgetful", (Muscle,), {"numbers": lambda self, robot: {"gain": np.ones(2)}})
     refused("must give 'way'", forces=[forgetful()])
@@ -243,3 +245,20 @@ def test_adaptive_steps_ask_forces_at_any_time(page: dict[str, Any]) -> None:
     energy = exact.energy() + pull.energy(robot, exact.q)
     assert np.ptp(energy) < 1e-8 * np.ptp(exact.energy())
     assert catena.simulate(*start, integrator="rk4", forces=[pull]).q == pytest.approx(exact.q, abs=1e-7)
+
+
+def test_a_force_between_two_links_is_equal_and_opposite(page: dict[str, Any]) -> None:
+    """Two bodies that nothing else acts on, joined by a band off their centres: momentum and energy stay."""
+    builder = catena.Builder("pair", gravity=(0, 0, 0))
+    for i, name in enumerate(("left", "right")):
+        builder.link(name, mass=1.0 + i, com=(0.1, 0.05 * i, 0.02), inertia=np.diag([0.02, 0.03, 0.04]))
+        builder.free(f"free_{name}", "base", name, position=(0.5 * i, 0, 0))
+    robot, band = builder.build(), page["Band"](("left", "right"), 40.0)
+    v = 0.3 * np.random.default_rng(0).standard_normal(robot.nv)
+    run = robot.rollout(robot.neutral(), v, None, 1e-3, steps=300, forces=[band], integrator="rk4", every=50)
+    _, at = robot.placements(run.q)
+    stretch = np.sum((at[..., 1, :] - at[..., 0, :]) ** 2, axis=-1)
+    assert np.abs(np.diff(run.momentum(), axis=0)).max() < 1e-9 < 0.1 < np.abs(np.diff(run.v, axis=0)).max()
+    assert np.ptp(run.energy() + 20.0 * stretch) < 1e-8 * np.ptp(run.energy())
+    assert run.wrenches is not None
+    assert np.abs(run.wrenches[..., 3:]).max() > 1.0

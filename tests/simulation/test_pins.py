@@ -9,8 +9,6 @@ import pytest
 from scipy.optimize import brentq
 
 import catena
-from catena.model.mimic import eliminated
-from catena.model.parts import Mimic
 
 IMPLICIT: dict[str, Any] = {"integrator": "linearly_implicit", "joint_losses": True}
 GRAVITY = 9.81
@@ -123,8 +121,8 @@ def test_systems_are_pinned_as_their_robots_are() -> None:
     assert np.abs(together.q - alone.q).max() < 1e-12 < np.abs(alone.q[-1] - alone.q[0]).max()
 
 
-def test_dask_checkpoints_and_mimic_joints(tmp_path: Any) -> None:
-    """Chunks of samples give the same bits, another place is another simulation, and mimic joints are refused."""
+def test_dask_and_checkpoints(tmp_path: Any) -> None:
+    """Chunks of samples give the same bits, and another place is another simulation."""
     robot, pins, drag = body(), catena.Pins({"corner": (0.1, 0.0, 0.5)}), catena.Drag(1.0)
     q, v = np.tile(robot.neutral(), (4, 1)), np.linspace(-1, 1, 24).reshape(4, 6)
     run = robot.rollout(q, v, None, 1e-3, steps=10, pins=pins, drag=drag)
@@ -133,18 +131,6 @@ def test_dask_checkpoints_and_mimic_joints(tmp_path: Any) -> None:
     catena.simulate(robot, q, v, 0.01, 1e-3, pins=pins, **more)
     with pytest.raises(catena.LoadError, match="another"):
         catena.simulate(robot, q, v, 0.01, 1e-3, pins=catena.Pins({"corner": (0.2, 0.0, 0.5)}), **more)
-    follower = (
-        catena.Builder("gripper")
-        .link("left", mass=1.0, inertia=np.eye(3))
-        .link("right", mass=1.0, inertia=np.eye(3))
-        .revolute("a", "base", "left", axis="z")
-        .revolute("b", "base", "right", axis="z", mimic=Mimic("a", -1.0, 0.0))
-        .build()
-    )
-    robots = catena.Robot(eliminated(follower.tree))
-    for given in ({"pins": catena.Pins({"left": (0, 0, 0)})}, {"drag": drag}):
-        with pytest.raises(catena.UnsupportedError, match=f"{next(iter(given))} does not serve mimic joints"):
-            robots.rollout(np.zeros(1), np.zeros(1), None, 1e-3, steps=1, **given)
     da = pytest.importorskip("dask.array")
     chunks = [da.from_array(x, chunks=(2, -1)) for x in (q, v)]
     parts = robot.rollout(*chunks, None, 1e-3, steps=10, pins=pins, drag=drag)

@@ -52,6 +52,7 @@ ROLES: Mapping[str, Role] = {
 
 
 _KINDS: Mapping[type, Given] = {type(None): Given.NOTHING, np.ndarray: Given.ARRAY}
+NONE: Mapping[str, Callable[..., Any]] = {}
 _WORDS = frozenset((str, bool, type, type(None)))  # which can be told from each other and from all else
 
 
@@ -104,14 +105,14 @@ class Answering:
 
 
 def question(
-    answer: Function | Rule, inverts: str = "", closed: Closed = "", aside: Callable[..., Any] | None = None
+    answer: Function | Rule, inverts: str = "", closed: Closed = "", aside: Mapping[str, Callable[..., Any]] = NONE
 ) -> Callable[[Method], Method]:
     """Declare a method as a question that one function answers, or the one that a rule chooses.
 
     `inverts` names the matrix that it needs the inverse of, if any, such as "M"; see :class:`Watch`.
     `closed` says what the answer is of systems with constraints: "held" of one that honours them, "forest" of one that
     they do not matter to (placements, energies, M as a matrix). What does not say so is refused there.
-    `aside(asked, **parameters)` answers calls that no function answers; of all others it gives NotImplemented.
+    `aside` answers calls with keywords that no function knows, by these: `aside[name](asked, **parameters)`.
     """
 
     def declared(method: Method) -> Method:
@@ -159,7 +160,7 @@ class Declared:
         answer: Function | Rule,
         inverts: str = "",
         closed: Closed = "",
-        aside: Callable[..., Any] | None = None,
+        aside: Mapping[str, Callable[..., Any]] = NONE,
     ) -> None:
         self.name, self._answer, self.inverts, self.closed = method.__name__, answer, inverts, closed
         _, *parameters = inspect.signature(method).parameters.values()
@@ -174,6 +175,10 @@ class Declared:
         self._wrapper: type | None = None
 
         def general(*args: Any, **kwargs: Any) -> Any:
+            for name, answer_aside in aside.items():
+                if kwargs.get(name) is not None:
+                    asked, *values = self._bound(*args, **kwargs)
+                    return answer_aside(asked, **dict(zip(self.names, values, strict=True)))
             given = (*args[1:], *kwargs.values())
             known = self._pattern(args, kwargs, given)
             if known is not None and (way := args[0]._compiled.known(known)) is not None:
@@ -183,10 +188,6 @@ class Declared:
             asked, *values = self._bound(*args, **kwargs)
             if not isinstance(asked, Answering):
                 raise TypeError(f"{method.__qualname__} is asked of a Robot, not of {kind_of(asked)}")
-            if aside is not None:
-                found = aside(asked, **dict(zip(self.names, values, strict=True)))
-                if found is not NotImplemented:
-                    return found
             answer = self.answer(asked, values)
             if known is not None:
                 answered, names = self._known(asked, values), [*self.names[: len(args) - 1], *kwargs]

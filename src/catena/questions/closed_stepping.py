@@ -14,7 +14,7 @@ from catena.arguments.wrenches import Wrenches
 from catena.functions.function import Function
 from catena.functions.question import Answering, question
 from catena.model.singular import check_invertible
-from catena.questions.stepping import INTEGRATOR_HINTS, State, at_joints, no_forces, under_forces
+from catena.questions.stepping import INTEGRATOR_HINTS, UNDER_FORCES, State, at_joints, without_forces
 
 if TYPE_CHECKING:
     from catena.system import System
@@ -38,18 +38,8 @@ def closed_stepping(
     return system.closures.step(integrator, acting, truth("projected", projected), gains)
 
 
-def _step(
-    system: System,
-    given: tuple[str, ...],
-    integrator: str,
-    joint_losses: bool,
-    joint_springs: bool,
-    projected: bool,
-    forces: Any = None,
-    memory: Any = None,
-) -> Function:
-    no_forces(forces, memory)
-    return closed_stepping(system, integrator, joint_losses, joint_springs, projected, "gains" in given)
+def _step(system: System, given: tuple[str, ...], **options: Any) -> Function:
+    return closed_stepping(system, gains="gains" in given, **without_forces(options))
 
 
 class ClosedStepping(Answering):
@@ -57,7 +47,7 @@ class ClosedStepping(Answering):
 
     __slots__ = ()
 
-    @question(_step, inverts="M", closed="held", aside=under_forces)
+    @question(_step, inverts="M", closed="held", aside=UNDER_FORCES)
     def step(
         self,
         q: npt.ArrayLike,

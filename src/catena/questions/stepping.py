@@ -50,24 +50,25 @@ class State(NamedTuple):
     v: Array
 
 
-class Remembering(State):
+class RememberedState(State):
     """A state, and what forces remember there, `memory`, by name."""
 
     memory: Mapping[str, Array]
 
 
 def under_forces(asked: Any, tau: Any, forces: Any, memory: Any, out: Any, **given: Any) -> Any:
-    """A step under forces: a rollout of one step. NotImplemented for one without."""
-    if forces is None and memory is None:
-        return NotImplemented
+    """A step under forces: a rollout of one step."""
     if out is not None:
         raise UnsupportedError("step: out is for steps without forces and memory; leave it out")
     rows = None if tau is None else as_array(tau, Port("tau", (asked.nv,)), "step")[..., None, :]
     options = {name: x for name, x in given.items() if x is not None}
     run = asked.rollout(tau=rows, forces=() if forces is None else forces, memory=memory, steps=1, **options)
-    state = Remembering(run.q[..., -1, :], run.v[..., -1, :])
+    state = RememberedState(run.q[..., -1, :], run.v[..., -1, :])
     state.memory = run.memory
     return state
+
+
+UNDER_FORCES = {"forces": under_forces, "memory": under_forces}
 
 
 def stepping(
@@ -108,24 +109,15 @@ def _dynamics(robot: Robot, method: str) -> Function:
     return dynamics_of(robot.tree, method)
 
 
-def _step(
-    robot: Robot,
-    given: tuple[str, ...],
-    integrator: str,
-    method: str,
-    joint_losses: bool,
-    joint_springs: bool,
-    forces: Any = None,
-    memory: Any = None,
-) -> Function:
-    no_forces(forces, memory)
-    return stepping(robot, integrator, method, joint_losses, joint_springs)
+def _step(robot: Robot, given: tuple[str, ...], **options: Any) -> Function:
+    return stepping(robot, **without_forces(options))
 
 
-def no_forces(forces: Any, memory: Any) -> None:
-    """Refuse forces where a step is asked for as a function."""
-    if forces is not None or memory is not None:
-        raise UnsupportedError("step: forces and memory are for robot.step itself; leave them out")
+def without_forces(options: Mapping[str, Any]) -> dict[str, Any]:
+    """The options of a step as a function: forces, and what they remember, are refused there."""
+    if any(options.get(name) is not None for name in UNDER_FORCES):
+        raise UnsupportedError(f"step: {' and '.join(UNDER_FORCES)} are for robot.step itself; leave them out")
+    return {name: x for name, x in options.items() if name not in UNDER_FORCES}
 
 
 class Stepping(Answering):
@@ -133,7 +125,7 @@ class Stepping(Answering):
 
     __slots__ = ()
 
-    @question(_step, inverts="M", aside=under_forces)
+    @question(_step, inverts="M", aside=UNDER_FORCES)
     def step(
         self,
         q: npt.ArrayLike,

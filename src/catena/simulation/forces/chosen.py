@@ -70,9 +70,11 @@ def forces(robot: Robot, options: Any, control: Any, memory: Any) -> Forces:
     for (force, _), (traced, names) in zip(both, acting.each, strict=True):
         given = force.numbers(robot)
         values |= {names[own]: _array(robot, traced, own, given) for own in names if own not in traced.shared}
-    if any(force.stiff for force, _ in acting.each) and options.integrator not in ONE_STAGE:
+    stiff = [force for force, _ in both if force.stiff]
+    if stiff and options.integrator not in ONE_STAGE:
+        own = [f"the force {force.name!r} acts" for force in stiff if not _of_package(force)]
         raise UnsupportedError(
-            f"rollout: {STIFF} act in steps of one stage, "
+            f"rollout: {own[0] if own else STIFF + ' act'} in steps of one stage, "
             "integrator='semi_implicit' or 'linearly_implicit', which know where they lead; choose one of these"
         )
     if isinstance(control, Remembering):
@@ -109,12 +111,15 @@ def _check(robot: Robot, options: Any, force: ForceElement) -> None:
     """Refuse a force on links where these cannot resist accelerations."""
     if force.memory and not force.stiff:
         raise UnsupportedError(f"rollout: the force {force.name!r} remembers, which stiff ones can: stiff = True")
-    if not force.at_links:
-        return
-    if options.method not in AT_LINKS:
+    if force.at_links and options.method not in AT_LINKS:
+        who = f"{force.name}=" if _of_package(force) else f"the force {force.name!r}"
         raise UnsupportedError(
-            f"rollout: {force.name}= takes a method out of {', '.join(AT_LINKS)}, not {options.method!r}; choose one"
+            f"rollout: {who} takes a method out of {', '.join(AT_LINKS)}, not {options.method!r}; choose one"
         )
+
+
+def _of_package(force: ForceElement) -> bool:
+    return type(force).__module__.startswith("catena.")
 
 
 def _friction(robot: Robot, options: Any) -> ForceElement | None:
@@ -124,11 +129,8 @@ def _friction(robot: Robot, options: Any) -> ForceElement | None:
     """
     closed: Any = robot
     sticks = options.integrator in ONE_STAGE and not (isinstance(closed, ClosedChains) and robot.tree.n > UNROLLED)
-    return (
-        JointFriction()
-        if truth("joint_losses", options.joint_losses) and sticks and robot.tree.friction.any()
-        else None
-    )
+    acts = truth("joint_losses", options.joint_losses) and sticks and robot.tree.friction.any()
+    return JointFriction() if acts else None
 
 
 def _servo(options: Any, control: Any) -> ForceElement | None:
