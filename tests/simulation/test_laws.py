@@ -170,7 +170,7 @@ def test_costs_wrenches_grounds_and_tasks_are_tried_too():
     assert "called from Python" in ROBOT.rollout(*STARTS[1], None, DT, steps=3, f_ext=wrench).how
     for height in (lambda x, y: len(total) if str(x) else 0.0, lambda x, y: total.append(0.0) or 0.0 * x):
         with pytest.raises(catena.CatenaError, match="height could not be traced"):
-            catena.Ground([ROBOT.tree.link_names[1]], height=height).law(ROBOT)
+            catena.Ground([ROBOT.tree.link_names[1]], height=height).on(ROBOT)
     with pytest.raises(catena.CatenaError, match="reward must be a function that can be compiled"):
         catena.gym.Env(
             catena.gym.Task(
