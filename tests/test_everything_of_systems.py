@@ -111,6 +111,51 @@ def _derivatives(s: State) -> None:
     close_to(slopes.dv @ s.dv, differences(lambda h: s.acceleration(s.q, s.v + h * s.dv, s.tau)), 1e-6)
 
 
+def _constraint_torques(s: State) -> None:
+    forces = s.system.forward_dynamics(s.q, s.v, s.tau).forces
+    found = s.system.constraint_torques(s.q, forces)
+    close_to(found, s.M @ s.a + s.system.bias(s.q, s.v) - s.tau, 1e-8)
+    if s.system.nv > 6:  # a grasp: what is exerted on the box, by the box's own Jacobian
+        box = np.asarray(s.system.jacobian(s.q, "box"))[:, 6:]
+        close_to(found[6:], box.T @ forces[0])
+
+
+def _links(s: State, q: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
+    """Of the forest, pushed by what the constraints exert: wrenches through joints, and accelerations of links."""
+    forest, (a, forces) = s.system.forest, s.system.forward_dynamics(s.q, s.v, s.tau)
+    f_ext = np.zeros((len(s.system.links), 6))
+    for constraint, f in zip(s.system.constraints, forces, strict=True):
+        R, p = s.system.placement(s.q, constraint.sides[1].frame)
+        f_world = R @ f[:3] + np.cross(p, R @ f[3:]), R @ f[3:]
+        for sign, side in zip((-1, 1), constraint.sides, strict=True):
+            link = s.system.frame(side.frame).link
+            if link >= 0:
+                at = forest.placement(s.q, forest.links[link].name)
+                moment = f_world[0] - np.cross(at.position, f_world[1])
+                f_ext[link] += sign * np.append(at.rotation.T @ moment, at.rotation.T @ f_world[1])
+    close_to(forest.forward_dynamics(s.q, s.v, s.tau, f_ext), s.a, 1e-8)  # each tree moves as it would alone
+    return forest.interlink_forces(s.q, s.v, a, f_ext), forest.forward_link_dynamics(s.q, s.v, s.tau, f_ext).links
+
+
+def _reactions(s: State) -> None:
+    a, wrench = s.system.reactions(s.q, s.v, s.tau)
+    right, _ = _links(s)
+    close_to(a, s.a)
+    close_to(wrench, right, 1e-8)
+    a, forces = s.system.forward_dynamics(s.q, s.v, s.tau)
+    close_to(s.system.interlink_forces(s.q, s.v, a, forces), right, 1e-8)
+    push = np.arange(6.0 * len(s.system.links)).reshape(-1, 6)
+    a, wrench = s.system.reactions(s.q, s.v, s.tau, push)
+    forces = s.system.forward_dynamics(s.q, s.v, s.tau, push).forces
+    close_to(wrench, s.system.interlink_forces(s.q, s.v, a, forces, push), 1e-8)
+
+
+def _link_motion(s: State) -> None:
+    a, links = s.system.forward_link_dynamics(s.q, s.v, s.tau)
+    close_to(a, s.a)
+    close_to(links, _links(s)[1], 1e-8)
+
+
 def _force_derivatives(s: State) -> None:
     slopes = s.system.constraint_force_derivatives(s.q, s.v, s.tau)
     forces = lambda q, v, tau: s.system.forward_dynamics(q, v, tau).forces  # noqa: E731
@@ -219,6 +264,10 @@ HELD: dict[str, Callable[[State], Any]] = {
     "System.forward_dynamics_jvp": _jvp,
     "System.forward_dynamics_derivatives": _derivatives,
     "System.constraint_force_derivatives": _force_derivatives,
+    "System.constraint_torques": _constraint_torques,
+    "System.interlink_forces": _reactions,
+    "System.reactions": _reactions,
+    "System.forward_link_dynamics": _link_motion,
     "System.inverse_dynamics": _inverse_dynamics,
     "System.inverse_mass_matrix": lambda s: close_to(s.system.inverse_mass_matrix(s.q), s.N),
     "System.constrained_response": _response,
@@ -379,6 +428,14 @@ def test_what_says_nothing_refuses_systems_by_name(name: str) -> None:
         called(name, s.system, s)
 
 
+@pytest.mark.parametrize("which", SYSTEMS)
+def test_bias_is_what_leaves_only_the_accelerations_that_constraints_force(which: str) -> None:
+    s = state(which)
+    a = s.system.forward_dynamics(s.q, s.v, s.system.bias(s.q, s.v)).a
+    close_to(s.N @ s.M @ a, np.zeros(s.nv))
+    close_to(s.J @ a, -np.asarray(s.system.constraint_bias(s.q, s.v)))
+
+
 def test_every_check_is_of_something() -> None:
     bridges = {f"{name}.function" for name in BRIDGES}
     assert set(HELD) - set(public()) <= bridges  # of packages that are not here
@@ -394,7 +451,7 @@ def test_descriptions_are_those_of_the_forest() -> None:
 def test_questions_that_only_robots_answer_are_refused_by_name() -> None:
     system, _ = bar()
     only = [n for n, _ in inspect.getmembers(catena.Robot) if n[0] != "_" and not hasattr(catena.System, n)]
-    assert "bias" in only
+    assert "spatial_dynamics" in only
     for name in only:
         assert not hasattr(system, name)
         with pytest.raises(catena.UnsupportedError, match=rf"{name} .*constraints.*system\.forest"):

@@ -120,9 +120,10 @@ def test_random_configurations_are_closed() -> None:
 
 def test_a_new_question_is_refused_unless_it_says_otherwise() -> None:
     system, q = bar()
-    refused = question_named(system.forest, "bias")  # declared for robots, with nothing said of systems
+    refused = question_named(system.forest, "spatial_dynamics")  # declared for robots, with nothing said of systems
+    still = np.zeros(system.nv)
     with pytest.raises(catena.UnsupportedError, match=r"constraints of a System.*system\.forest"):
-        refused.answer(system, [q, np.zeros(system.nv), *refused.defaults[2:]])
+        refused.answer(system, [q, still, still, *refused.defaults[3:]])
 
 
 def test_mass_matrix_of_a_system_has_no_inverse_as_an_operator() -> None:
@@ -144,6 +145,7 @@ def test_a_system_without_constraints_is_an_open_forest() -> None:
     q, x = np.array([0.1, 0.2, 0.3]), np.ones(3)
     assert np.allclose(system.mass_matrix(q).solve(x), system.forest.mass_matrix(q).solve(x))
     assert np.allclose(system.inverse_mass_matrix(q), system.forest.inverse_mass_matrix(q))
+    assert np.allclose(system.reactions(q, x, x).wrench, system.forest.reactions(q, x, x).wrench)
     assert catena.count(system).total == catena.count(system.forest).total
 
 

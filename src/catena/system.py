@@ -30,10 +30,12 @@ from catena.model.sound import check_sound
 from catena.model.tree import Tree
 from catena.operators.asking import HasClosedOperators
 from catena.questions.closed_derivatives import ClosedDerivatives
+from catena.questions.closed_links import ClosedLinks
 from catena.questions.closed_operational import ClosedOperational
 from catena.questions.closed_torques import Torques
 from catena.questions.configurations import ConfigurationSpace
 from catena.questions.description import Description
+from catena.questions.dynamics import JointTorques
 from catena.questions.energy import Energies
 from catena.questions.operational import Operational
 from catena.robot import Robot
@@ -53,7 +55,9 @@ class System(
     ClosedOperational,
     Operational,
     Energies,
+    JointTorques,
     Torques,
+    ClosedLinks,
     ClosedDerivatives,
     ClosedRollouts,
     HasClosedOperators,

@@ -17,8 +17,10 @@ from collections.abc import Sequence
 from itertools import accumulate
 from typing import Any
 
+from catena.algorithms.closures import Coupled
 from catena.algorithms.contact_system import Closure, Contact, smooth, times
 from catena.algorithms.inverse_matrix import Column, Matrix, Whitener
+from catena.algorithms.kinematics import wrench_torques
 from catena.algorithms.newton_euler import at_rest
 from catena.algorithms.steps import filtered
 from catena.scalars import Scalar, sqrt
@@ -60,6 +62,37 @@ def torques(links: Any, q: Field, lam: Sequence[Scalar], *, closures: Sequence[C
         numbers = range(k.v_start, k.v_start + k.joint_type.nv)
         tau[k] = Dofs([sum(times(row[i], x) for row, x in zip(J, lam, strict=True)) for i in numbers])
     return tau
+
+
+def pushes(links: Any, q: Field, forces: Sequence[Scalar], *, closures: Sequence[Closure]) -> Field:
+    """The wrenches on links, in their own frames, of constraints that exert `forces`, six numbers each."""
+    found: Field
+    (found,) = links.fields("found")
+    for k in links.base_to_tip():
+        found[k] = Force.zero()
+    for each, f in _with_forces(links, q, forces, closures):
+        if isinstance(each, Coupled):
+            continue
+        for side, wrench in zip(each.sides, each.ends(Force.of(list(f))), strict=True):
+            if path := side.place.path(links):
+                found[path[-1]] = found[path[-1]] + side.place.at @ wrench
+    return found
+
+
+def torques_of_forces(links: Any, q: Field, forces: Sequence[Scalar], *, closures: Sequence[Closure]) -> Field:
+    """Jᵀλ again, from what the constraints exert: couplings act on joints, all else on links."""
+    tau: Field = wrench_torques(links, q, pushes(links, q, forces, closures=closures))
+    for each, f in _with_forces(links, q, forces, closures):
+        for k, slope, _ in each.slopes if isinstance(each, Coupled) else ():
+            tau[k] = tau[k] + Dofs([slope * f[0]])
+    return tau
+
+
+def _with_forces(
+    links: Any, q: Field, forces: Sequence[Scalar], closures: Sequence[Closure]
+) -> list[tuple[Any, Sequence[Scalar]]]:
+    """Each constraint, and the six numbers of what it exerts."""
+    return [(closure(links, q), forces[6 * i : 6 * i + 6]) for i, closure in enumerate(closures)]
 
 
 def directions(links: Any, q: Field, *, closures: Sequence[Closure]) -> Matrix:

@@ -135,6 +135,11 @@ class Closed:
             total = total + f * x
         return (self.held @ total).components
 
+    def ends(self, f: Force) -> tuple[Force, Force]:
+        """The wrenches on the two frames, each in its own, of one that is given as `exerted` gives it."""
+        second: Force = self.held.inv @ f
+        return -self.pose.force_out(second), second
+
 
 def sums(left: Matrix, right: Matrix) -> Matrix:
     """The sum of two matrices."""

@@ -116,6 +116,13 @@ INTERLINK_FORCES = Function(
     optional=("f_ext",),
     regroup=False,
 )
+ORIGIN_ACCELERATIONS = Function(
+    "origin_accelerations",
+    lambda *arguments: recursive_spatial_dynamics(*arguments)[2],
+    {"q": "q", "v": "v", "a": "v"},
+    {"acceleration": "motion"},
+    regroup=False,
+)
 RECURSIVE_SPATIAL_DYNAMICS = Function(
     "spatial_dynamics",
     recursive_spatial_dynamics,

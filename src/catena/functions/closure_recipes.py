@@ -18,9 +18,10 @@ from catena.algorithms.closure_tolerances import NOTHING
 from catena.algorithms.closures import Closed, Coupled
 from catena.algorithms.forward_dynamics import FD3
 from catena.algorithms.innovations import FACTOR, SOLVE, WHITENED
+from catena.algorithms.kinematics import WRENCH_TORQUES
 from catena.functions.frame_recipes import Carried
 from catena.functions.grasp_recipe import Grasps
-from catena.functions.recipes import Ask, parts, products, times
+from catena.functions.recipes import Ask, parts, products, stacked, times
 from catena.functions.sparse_recipe import ManyLoops, SparseContact
 from catena.model.constraints import Constraint, Distance
 from catena.model.tree import Frame
@@ -116,6 +117,25 @@ class ClosureRecipes:
         for number, start, _ in self.couplings:
             found[..., number, 0] = lam[..., start]
         return found
+
+    def pushes(self, ask: Ask, q: Array, forces: Array) -> Array:
+        """(..., links, 6)."""
+        batch = np.broadcast_shapes(q.shape[:-1], forces.shape[:-2])
+        found = np.zeros((ask.tree.n + 1, *batch, 6))  # the last stands for the base
+        links = np.array([frame.link for frame in self.frames], dtype=int)
+        for kind, closed in zip(self.kinds, self.closed(ask, q), strict=True):
+            ends = closed.ends(Force.of(parts(forces[..., kind.numbers, :])))
+            for at, f, on in zip(self._places(kind), ends, links[kind.ends].T, strict=True):
+                np.add.at(found, on, np.moveaxis(stacked((at @ f).components), -2, 0))
+        return np.moveaxis(found[:-1], 0, -2)
+
+    def torques_of_forces(self, ask: Ask, q: Array, forces: Array) -> Array:
+        """(..., nv)."""
+        tau = np.array(ask(WRENCH_TORQUES, q, self.pushes(ask, q, forces)))
+        for (number, _, _), coupled in zip(self.couplings, self._joined(ask, q), strict=True):
+            for k, slope, _ in coupled.slopes:
+                tau[..., k.v_start] += slope * forces[..., number, 0]
+        return tau
 
     def directions(self, ask: Ask, q: Array) -> Array:
         """(..., k, 12)."""

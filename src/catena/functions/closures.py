@@ -69,6 +69,11 @@ class Closures:
         self.bias = self._function("bias", {"q": "q", "v": "v"}, {"bias": f"dense:{self.rows}"})
         self.directions = self._function("directions", {"q": "q"}, {"Q": f"dense:{self.rows},12"})
         self.forces = self._function("forces", {"q": "q", "lam": k}, {"forces": m})
+        self.exerted = f"robot:{len(self.constraints)},6"
+        """The kind of what constraints exert, as an input."""
+        forces = {"q": "q", "forces": self.exerted}
+        self.pushes = self._function("pushes", forces, {"f": "force"})
+        self.torques_of_forces = self._function("torques_of_forces", forces, {"tau": "v"})
         exerted = partial(closed_chains.torques, closures=self.closures)
         self.torques = Function(
             f"torques/closed/{self.digest}", exerted, {"q": "q", "lam": k}, {"tau": "v"}, loops=False
@@ -137,7 +142,7 @@ class Closures:
             return a, held
 
         known = f"{name}/closed chains/{self.digest}"
-        numbers = {"a": "v", "forces": f"robot:{len(self.constraints)},6"}  # of which weighted sums have gradients
+        numbers = {"a": "v", "forces": self.exerted}  # of which weighted sums have gradients
         quick = Function(f"{known}/fast", sure, fast.inputs, numbers, loops=False)
         return Function(known, by_recipe, fast.inputs, self._answer, recipe=recipe, double=True, fast=quick)
 

@@ -50,7 +50,73 @@ def _inverse_dynamics(robot: Robot, given: tuple[str, ...], joint_losses: bool, 
     return adopting(with_acting(INVERSE_DYNAMICS, losses, springs), given)
 
 
-class Dynamics(Answering):
+class JointTorques(Answering):
+    """Torques that belong to a state: what the equations of motion have besides M a, and what joints lose."""
+
+    __slots__ = ()
+
+    @question(parametrised(BIAS), closed="forest")
+    def bias(
+        self,
+        q: npt.ArrayLike,
+        v: npt.ArrayLike,
+        f_ext: Wrenches = None,
+        *,
+        parameters: Parameters | npt.ArrayLike | None = None,
+        out: Array | None = None,
+        dtype: npt.DTypeLike = np.float64,
+        kernel: str | None = None,
+    ) -> Array:
+        """The Coriolis, centrifugal and gravity torques: inverse dynamics with a = 0.
+
+        Of a System with constraints, whose equations are M a + bias = tau + Jᵀλ, it is that of the forest: at these
+        torques joints accelerate only as the constraints force them to.
+
+        Args:
+            q: configurations, (..., nq).
+            v: joint velocities, (..., nv).
+            f_ext: wrenches on links, (..., links, 6) in their frames, moment (N m) before force (N); or a mapping from
+                links and frames to wrenches (..., 6).
+            parameters: numbers in place of the model's, a record or vectors (..., 10 links + 5 nv + 3), see
+                `robot.parameters()`.
+            out: an array for the result.
+            dtype: float64 or float32.
+            kernel: "unrolled" or "rolled" machine code; chosen by the number of links if left out.
+
+        Returns:
+            (..., nv) in N m or N. Cost: O(n).
+        """
+
+    @question(parametrised(JOINT_LOSSES), closed="forest")
+    def joint_losses(
+        self,
+        v: npt.ArrayLike,
+        *,
+        parameters: Parameters | npt.ArrayLike | None = None,
+        out: Array | None = None,
+        dtype: npt.DTypeLike = np.float64,
+        kernel: str | None = None,
+    ) -> Array:
+        """The torques that the model's joint damping and dry friction take: damping v + friction sign(v).
+
+        A joint at rest loses nothing, one that moves at any speed, however small, the whole of its friction: the law
+        jumps at v = 0 and has no sticking, so it never holds a joint still against a torque. Its slope in v is the
+        damping everywhere, at v = 0 too. On spherical, planar and free joints it acts on each of the speeds by itself.
+
+        Args:
+            v: joint velocities, (..., nv).
+            parameters: numbers in place of the model's, a record or vectors (..., 10 links + 5 nv + 3), see
+                `robot.parameters()`.
+            out: an array for the result.
+            dtype: float64 or float32.
+            kernel: "unrolled" or "rolled" machine code; chosen by the number of links if left out.
+
+        Returns:
+            (..., nv) in N m or N. Cost: O(n).
+        """
+
+
+class Dynamics(JointTorques):
     """Forward and inverse dynamics.
 
     Arrays are array-likes of any real dtype with any leading dimensions, which broadcast against each other; results
@@ -130,63 +196,6 @@ class Dynamics(Answering):
                 links and frames to wrenches (..., 6).
             joint_losses: whether the torques also overcome the model's damping and friction, `robot.joint_losses(v)`.
             joint_springs: whether they also hold the model's springs, stiffness (q − rest).
-            parameters: numbers in place of the model's, a record or vectors (..., 10 links + 5 nv + 3), see
-                `robot.parameters()`.
-            out: an array for the result.
-            dtype: float64 or float32.
-            kernel: "unrolled" or "rolled" machine code; chosen by the number of links if left out.
-
-        Returns:
-            (..., nv) in N m or N. Cost: O(n).
-        """
-
-    @question(parametrised(BIAS))
-    def bias(
-        self,
-        q: npt.ArrayLike,
-        v: npt.ArrayLike,
-        f_ext: Wrenches = None,
-        *,
-        parameters: Parameters | npt.ArrayLike | None = None,
-        out: Array | None = None,
-        dtype: npt.DTypeLike = np.float64,
-        kernel: str | None = None,
-    ) -> Array:
-        """The Coriolis, centrifugal and gravity torques: inverse dynamics with a = 0.
-
-        Args:
-            q: configurations, (..., nq).
-            v: joint velocities, (..., nv).
-            f_ext: wrenches on links, (..., links, 6) in their frames, moment (N m) before force (N); or a mapping from
-                links and frames to wrenches (..., 6).
-            parameters: numbers in place of the model's, a record or vectors (..., 10 links + 5 nv + 3), see
-                `robot.parameters()`.
-            out: an array for the result.
-            dtype: float64 or float32.
-            kernel: "unrolled" or "rolled" machine code; chosen by the number of links if left out.
-
-        Returns:
-            (..., nv) in N m or N. Cost: O(n).
-        """
-
-    @question(parametrised(JOINT_LOSSES))
-    def joint_losses(
-        self,
-        v: npt.ArrayLike,
-        *,
-        parameters: Parameters | npt.ArrayLike | None = None,
-        out: Array | None = None,
-        dtype: npt.DTypeLike = np.float64,
-        kernel: str | None = None,
-    ) -> Array:
-        """The torques that the model's joint damping and dry friction take: damping v + friction sign(v).
-
-        A joint at rest loses nothing, one that moves at any speed, however small, the whole of its friction: the law
-        jumps at v = 0 and has no sticking, so it never holds a joint still against a torque. Its slope in v is the
-        damping everywhere, at v = 0 too. On spherical, planar and free joints it acts on each of the speeds by itself.
-
-        Args:
-            v: joint velocities, (..., nv).
             parameters: numbers in place of the model's, a record or vectors (..., 10 links + 5 nv + 3), see
                 `robot.parameters()`.
             out: an array for the result.
