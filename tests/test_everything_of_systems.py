@@ -61,7 +61,7 @@ class State:
             "path_or_text": catena.robots.path("four_bar"), "question": "forward_dynamics",
             "function": "forward_dynamics", "identity": lambda o: (o.I, o.I), "kT": 1.0, "tips": (), "t": [0.0, 0.1],
             "times": [0.0, 0.1], "duration": 0.01, "method": "innovations", "reset": print, "reward": print,
-            "joint": 0, "robots": [self.system], "name": "x",
+            "joint": 0, "robots": [self.system], "name": "x", "parameters": self.system.forest.parameters(),
         }  # fmt: skip
 
 
@@ -154,6 +154,60 @@ def _link_motion(s: State) -> None:
     a, links = s.system.forward_link_dynamics(s.q, s.v, s.tau)
     close_to(a, s.a)
     close_to(links, _links(s)[1], 1e-8)
+
+
+def _vjp(s: State) -> None:
+    by_q, by_v, by_tau = s.system.forward_dynamics_vjp(s.q, s.v, s.tau, s.dq)
+    slopes = s.system.forward_dynamics_derivatives(s.q, s.v, s.tau)
+    for found, matrix in zip((by_q, by_v, by_tau), slopes, strict=True):
+        close_to(found, s.dq @ matrix, 1e-8)
+
+
+def _linearize(s: State) -> None:
+    x = np.concatenate([s.dq, s.dv])
+
+    def stepped(h: float) -> np.ndarray:
+        q, v = s.system.step(moved(s, h, s.dq), s.v + h * s.dv, s.tau + h * s.dtau, 1e-3)
+        return np.append(s.system.difference(end.q, q), v)
+
+    end = s.system.step(s.q, s.v, s.tau, 1e-3)
+    A, B = s.system.linearize(s.q, s.v, s.tau, 1e-3)
+    close_to(A @ x + B @ s.dtau, differences(stepped), 1e-6)
+    A, B = s.system.linearize(s.q, s.v, s.tau)
+    slopes = s.system.forward_dynamics_derivatives(s.q, s.v, s.tau)
+    close_to(B, np.concatenate([0 * s.N, s.N]), 1e-8)
+    close_to(A[s.nv :], np.concatenate([slopes.dq, slopes.dv], axis=1), 1e-8)
+    close_to(A[: s.nv], s.system.forest.linearize(s.q, s.v, s.tau).A[: s.nv])
+
+
+def _other_parameters(s: State) -> tuple[np.ndarray, catena.System]:
+    """Other numbers that a system can have, and the system that has them."""
+    P = s.system.parameters()
+    P = P.replace(armature=P.armature + 0.1, gravity=(0.3, 0.1, -5.0))
+    return P.vector, s.system.with_parameters(P)
+
+
+def _with_parameters(s: State) -> None:
+    vector, other = _other_parameters(s)
+    found = s.system.forward_dynamics(s.q, s.v, s.tau, parameters=vector)
+    right = other.forward_dynamics(s.q, s.v, s.tau)
+    close_to(found.a, right.a)
+    close_to(found.forces, right.forces)
+    close_to(other.constraint_jacobian(s.q) @ right.a, -np.asarray(s.system.constraint_bias(s.q, s.v)))
+    both = np.stack([s.system.parameters().vector, vector])
+    close_to(s.system.forward_dynamics(s.q, s.v, s.tau, parameters=both).a, [s.a, right.a])
+    by_q = s.system.forward_dynamics_derivatives(s.q, s.v, s.tau, parameters=vector).dq
+    close_to(by_q, other.forward_dynamics_derivatives(s.q, s.v, s.tau).dq, 1e-8)
+
+
+def _parameter_derivatives(s: State) -> None:
+    Y = s.system.forward_dynamics_parameter_derivatives(s.q, s.v, s.tau)
+    vector, _ = _other_parameters(s)
+    change = np.zeros_like(vector)
+    change[: Y.shape[1]] = 1e-3 * np.random.default_rng(3).standard_normal(Y.shape[1])
+    own = s.system.parameters().vector
+    path = lambda h: s.system.forward_dynamics(s.q, s.v, s.tau, parameters=own + h * change).a  # noqa: E731
+    close_to(Y @ change[: Y.shape[1]], differences(path, 1e-3), 1e-6)
 
 
 def _force_derivatives(s: State) -> None:
@@ -270,6 +324,10 @@ HELD: dict[str, Callable[[State], Any]] = {
     "System.forward_link_dynamics": _link_motion,
     "System.inverse_dynamics": _inverse_dynamics,
     "System.inverse_mass_matrix": lambda s: close_to(s.system.inverse_mass_matrix(s.q), s.N),
+    "System.forward_dynamics_vjp": _vjp,
+    "System.linearize": _linearize,
+    "System.with_parameters": _with_parameters,
+    "System.forward_dynamics_parameter_derivatives": _parameter_derivatives,
     "System.constrained_response": _response,
     "System.impact": _impact,
     "System.project_velocity": lambda s: close_to(s.system.project_velocity(s.q, s.dv), s.N @ s.M @ s.dv),

@@ -29,6 +29,8 @@ from catena.model.parts import JointPart, Parts
 from catena.model.sound import check_sound
 from catena.model.tree import Tree
 from catena.operators.asking import HasClosedOperators
+from catena.parameters.record import Parameters, record_of
+from catena.parameters.trees import with_parameters
 from catena.questions.closed_derivatives import ClosedDerivatives
 from catena.questions.closed_links import ClosedLinks
 from catena.questions.closed_operational import ClosedOperational
@@ -38,6 +40,7 @@ from catena.questions.description import Description
 from catena.questions.dynamics import JointTorques
 from catena.questions.energy import Energies
 from catena.questions.operational import Operational
+from catena.questions.parameters import HasParameters
 from catena.robot import Robot
 from catena.simulation.closed_rollouts import ClosedRollouts
 from catena.system_file import is_toml, system_of
@@ -61,6 +64,7 @@ class System(
     ClosedDerivatives,
     ClosedRollouts,
     HasClosedOperators,
+    HasParameters,
     ConfigurationSpace,
 ):
     """Robots and objects side by side in one world, and constraints between their frames.
@@ -217,6 +221,14 @@ class System(
     def with_constraints(self, constraints: Iterable[AnyConstraint]) -> System:
         """The same robots and objects under other constraints."""
         return restored(self.tree, tuple(constraints))
+
+    @of_systems("held")
+    def with_parameters(self, parameters: Parameters | npt.ArrayLike, *, check: bool = True) -> System:
+        """The same system with other inertial parameters, armature, damping, friction, springs and gravity.
+
+        Arguments are those of `Robot.with_parameters`; the numbers are those of `system.parameters()`.
+        """
+        return restored(with_parameters(self.tree, record_of(self.tree, parameters, check)), self.constraints)
 
     def __getattr__(self, name: str) -> NoReturn:
         if hasattr(Robot, name) and not hasattr(System, name):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from tests.closed_systems import KINDS, box, closed_model, ladder, looped
+from tests.closed_systems import CLOSED_MODELS, KINDS, box, closed_model, ladder, looped
 from tests.mechanisms import relative
 
 import catena
@@ -73,3 +73,60 @@ def test_large_systems_say_that_they_have_none() -> None:
     system, q = ladder(21)
     with pytest.raises(catena.UnsupportedError, match="up to 60 links"):
         system.forward_dynamics_derivatives(q, np.zeros(system.nv), np.zeros(system.nv))
+
+
+def _springy() -> tuple[catena.System, np.ndarray, np.ndarray, np.ndarray]:
+    """A four-bar with springs, damping, friction and rotors, and a state of it."""
+    bar = closed_model("four_bar")
+    numbers = {"stiffness": 3.0, "rest": 0.2, "damping": 0.5, "friction": 0.1, "armature": 0.02}
+    P = bar.parameters().replace(**{name: np.full(3, x) for name, x in numbers.items()})
+    system = bar.with_parameters(P)
+    q = system.close(CLOSED_MODELS["four_bar"](system))
+    return system, q, system.project_velocity(q, np.array([1.0, -2.0, 0.5])), np.array([0.3, -0.2, 0.1])
+
+
+def test_losses_and_springs_act_in_closed_systems() -> None:
+    system, q, v, tau = _springy()
+    left = tau - system.joint_losses(v) - system.stiffness * (q - system.rest)
+    options = {"joint_losses": True, "joint_springs": True}
+    found, right = system.forward_dynamics(q, v, tau, **options), system.forward_dynamics(q, v, left)
+    assert np.allclose(found.a, right.a, atol=1e-12)
+    assert np.allclose(found.forces, right.forces, atol=1e-11)
+    slopes = system.forward_dynamics_derivatives(q, v, tau, **options)
+    jvp = system.forward_dynamics_jvp(q, v, tau, v, tau, v, **options)
+    assert np.allclose(slopes.dq @ v + slopes.dv @ tau + slopes.dtau @ v, jvp, atol=1e-9)
+    h = 1e-6
+    for matrix, at in (
+        (slopes.dq, lambda d: (system.integrate(q, d), v, tau)),
+        (slopes.dv, lambda d: (q, v + d, tau)),
+    ):
+        for i, d in enumerate(np.eye(3) * h):
+            ahead, behind = (system.forward_dynamics(*at(x), **options).a for x in (d, -d))
+            assert np.allclose((ahead - behind) / (2 * h), matrix[:, i], rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize("integrator", ["midpoint", "rk4", "linearly_implicit"])
+def test_steps_by_any_integrator_are_linearised(integrator: str) -> None:
+    system, q, v, tau = _springy()
+    options = {"integrator": integrator, "joint_losses": integrator != "linearly_implicit"}
+    A, B = system.linearize(np.stack([q, q]), v, tau, 1e-2, **options)
+    assert A.shape == (2, 6, 6)
+    h, (q1, _) = 1e-5, system.step(q, v, tau, 1e-2, **options)
+    for i, d in enumerate(np.eye(9) * h):
+        ends = []
+        for x in (d, -d):
+            at, speeds = system.step(system.integrate(q, x[:3]), v + x[3:6], tau + x[6:], 1e-2, **options)
+            ends.append(np.append(system.difference(q1, at), speeds))
+        column = np.concatenate([A[0], B[0]], axis=1)[:, i]
+        assert np.allclose((ends[0] - ends[1]) / (2 * h), column, rtol=1e-5, atol=1e-6)
+
+
+def test_parameters_of_samples_where_constraints_are_redundant() -> None:
+    system, q, v, tau = _springy()  # its pin holds one direction too many
+    rng = np.random.default_rng(0)
+    P = system.parameters().vector * (1 + 0.01 * rng.standard_normal((4, 1)))
+    found = system.forward_dynamics(q, v, tau, parameters=P)
+    for i in range(4):
+        right = system.with_parameters(P[i]).forward_dynamics(q, v, tau)
+        assert np.allclose(found.a[i], right.a, atol=1e-10)
+        assert np.allclose(found.forces[i], right.forces, atol=1e-9)

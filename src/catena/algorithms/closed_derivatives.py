@@ -31,47 +31,92 @@ from catena.sweeps import Field
 
 Matrix = list[list[Scalar]]
 
+Left = tuple[list[Scalar], list[Scalar], list[Scalar]]
+"""Of one motion: the generalised force and the rates that are left, and what accelerations lose beside the answer."""
 
-def acceleration_derivatives(
-    links: Any, q: Field, v: Field, tau: Field, f_ext: Field | None = None, *, closures: Sequence[Closure]
-) -> tuple[Matrix, Matrix, Matrix]:
+NOTHING = AtJoints()
+"""Nothing acts at joints beside the torques."""
+
+
+def acceleration_derivatives(links: Any, *given: Any, **options: Any) -> tuple[Matrix, Matrix, Matrix]:
     """The derivatives of the accelerations by q (in the tangent space), by v and by tau: nv rows each."""
-    found = _Derivatives(links, q, v, tau, f_ext, closures)
-    return found.by_q[0], found.by_v[0], found.sure(found.by_tau[0])
+    found = _Derivatives(links, *given, **options)
+    (dq, _), (dv, _), (dtau, _) = found.by_q(), found.by_v(), found.contact.by_torques()
+    return dq, dv, found.sure(dtau)
 
 
-def force_derivatives(
-    links: Any, q: Field, v: Field, tau: Field, f_ext: Field | None = None, *, closures: Sequence[Closure]
-) -> tuple[Matrix, Matrix, Matrix]:
+def force_derivatives(links: Any, *given: Any, **options: Any) -> tuple[Matrix, Matrix, Matrix]:
     """The derivatives of the constraints' wrenches by q, v and tau: six rows for each constraint."""
-    found = _Derivatives(links, q, v, tau, f_ext, closures)
-    return (
-        sums(found.exerted(found.by_q), found.turned),
-        found.exerted(found.by_v),
-        found.sure(found.exerted(found.by_tau)),
-    )
+    found = _Derivatives(links, *given, **options)
+    dq, dv, dtau = (found.exerted(x) for x in (found.by_q(), found.by_v(), found.contact.by_torques()))
+    return sums(dq, found.turned), dv, found.sure(dtau)
+
+
+def acceleration_jvp(links: Any, q: Field, v: Field, tau: Field, *given: Field, **options: Any) -> Field:
+    """How the accelerations change as q, v and tau move in directions; these come before wrenches, if there are any."""
+    found = _Derivatives(links, q, v, tau, *given[3:], **options)
+    dq, dv, dtau = ([x for k in links.base_to_tip() for x in field[k]] for field in given[:3])
+    left = [_weighted(columns, d) for columns, d in ((found.left_q, dq), (found.left_v, dv))]
+    push, wanted, mine = ([_plus(x, y) for x, y in zip(*both, strict=True)] for both in zip(*left, strict=True))
+    y, _ = found.contact.met([_plus(x, y) for x, y in zip(push, dtau, strict=True)], wanted)
+    (sure,) = found.sure([[_less(a, b) for a, b in zip(y, mine, strict=True)]])
+    return spread(links, sure)
+
+
+def acceleration_vjp(
+    links: Any, q: Field, v: Field, tau: Field, weight: Field, *f_ext: Field, **options: Any
+) -> tuple[Field, Field, Field]:
+    """The gradients of weight · accelerations by q, v and tau: M y = w + Jᵀλ with J y = 0 is the adjoint's answer."""
+    found = _Derivatives(links, q, v, tau, *f_ext, **options)
+    w = [x for k in links.base_to_tip() for x in weight[k]]
+    y, lam = found.contact.met(w, [0] * len(found.lam))
+    (sure,) = found.sure([y])
+    gradients = [
+        [_less(_less(_dot(push, y), _dot(wanted, lam)), _dot(mine, w)) for push, wanted, mine in columns]
+        for columns in (found.left_q, found.left_v)
+    ]
+    dq, dv = (spread(links, x) for x in gradients)
+    return dq, dv, spread(links, sure)
 
 
 class _Derivatives:
-    """All of them at a state: matrices by q, by v and by tau, of the accelerations and of λ."""
+    """All of them at a state, of the accelerations and of λ.
+
+    `left_q` and `left_v` say what each degree of freedom leaves to be answered: see :meth:`_Contact.left`.
+    """
 
     def __init__(
-        self, links: Any, q: Field, v: Field, tau: Field, f_ext: Field | None, closures: Sequence[Closure]
+        self,
+        links: Any,
+        q: Field,
+        v: Field,
+        tau: Field,
+        f_ext: Field | None = None,
+        *,
+        closures: Sequence[Closure],
+        acting: AtJoints = NOTHING,
     ) -> None:
         links = AlignedLinks(links, q)
         self.closed = [closure(links, q) for closure in closures]
         self.contact = _Contact(links, Inverse(mass_matrix(links, q)), [row for x in self.closed for row in x.rows()])
         wanted = [-x for each in self.closed for x in each.bias(v)]
-        a, self.lam = self.contact.met(driving(links, q, v, tau, f_ext, AtJoints()), wanted, rounds=2)
+        a, self.lam = self.contact.met(driving(links, q, v, tau, f_ext, acting), wanted, rounds=2)
         state = accelerated(links, moving(links, q, v, None, f_ext), spread(links, a))
         changes = changes_at(links, state)
         self._constraints(links, state, changes)
         rest, own = parted(links, state, changes)
-        dq, dv, _ = derivatives_at(links, self._pushed(links, state), rest, AtJoints())
+        dq, dv, _ = derivatives_at(links, self._pushed(links, state), rest, acting)
         dq = [[x - y for x, y in zip(*rows, strict=True)] for rows in zip(dq, self.torques, strict=True)]
-        self.by_q = self.contact.derivative(links, dq, own[0], self.rows_q)
-        self.by_v = self.contact.derivative(links, dv, own[1], self.rows_v)
-        self.by_tau = self.contact.by_torques()
+        self.left_q = self.contact.left(links, dq, own[0], self.rows_q)
+        self.left_v = self.contact.left(links, dv, own[1], self.rows_v)
+
+    def by_q(self) -> tuple[Matrix, Matrix]:
+        """Of the accelerations and of λ."""
+        return self.contact.derivative(self.left_q)
+
+    def by_v(self) -> tuple[Matrix, Matrix]:
+        """Likewise."""
+        return self.contact.derivative(self.left_v)
 
     def _parts(self) -> list[tuple[Any, list[Scalar], int]]:
         """Each constraint, its part of λ, and its first row."""
@@ -145,16 +190,20 @@ class _Contact:
             e = [_plus(x, _dot([c[i] for c in self.C], more)) for i, x in enumerate(e)]
         return self.inertia.raised(e), lam
 
-    def derivative(self, links: Any, matrix: Matrix, own: Matrix, rows: Matrix) -> tuple[Matrix, Matrix]:
-        """What derivatives of the torques and of the rows leave to a and to λ; `own` is as for the open tree."""
+    def left(self, links: Any, matrix: Matrix, own: Matrix, rows: Matrix) -> list[Left]:
+        """What derivatives of the torques and of the rows leave to be answered; `own` is as for the open tree."""
         rotors, n, found = [x for k in links for x in k.armature], range(links.nv), []
         for j in n:
             mine = [own[i][j] for i in n]
             push = [_less(times(rotors[i], mine[i]), matrix[i][j]) for i in n]
-            wanted = [_less(_dot(J, mine), row[j]) for J, row in zip(self.J, rows, strict=True)]
-            y, lam = self.met(push, wanted)
-            found.append(([_less(a, b) for a, b in zip(y, mine, strict=True)], lam))
-        return _across([y for y, _ in found]), _across([lam for _, lam in found], len(self.J))
+            found.append((push, [_less(_dot(J, mine), row[j]) for J, row in zip(self.J, rows, strict=True)], mine))
+        return found
+
+    def derivative(self, left: Sequence[Left]) -> tuple[Matrix, Matrix]:
+        """What that makes of a and of λ, by columns."""
+        found = [(self.met(push, wanted), mine) for push, wanted, mine in left]
+        across = _across([[_less(a, b) for a, b in zip(y, mine, strict=True)] for (y, _), mine in found])
+        return across, _across([lam for (_, lam), _ in found], len(self.J))
 
     def by_torques(self) -> tuple[Matrix, Matrix]:
         """The same for unit torques: symmetric by construction, of each column what is above the diagonal counts."""
@@ -162,6 +211,11 @@ class _Contact:
         found = [self.met([int(i == j) for i in n], [0] * len(self.J)) for j in n]
         y = [[found[max(i, j)][0][min(i, j)] for j in n] for i in n]
         return y, _across([lam for _, lam in found], len(self.J))
+
+
+def _weighted(columns: Sequence[Left], weights: Sequence[Scalar]) -> Left:
+    """The sum of what is left, times a number each."""
+    return tuple([_dot(row, weights) for row in zip(*part, strict=True)] for part in zip(*columns, strict=True))  # type: ignore[return-value]
 
 
 def _zeros(rows: int, columns: int) -> Matrix:

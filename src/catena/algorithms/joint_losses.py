@@ -114,7 +114,8 @@ def _with_torques(function: Function, alone: Function, of: str, taken: Callable[
     name = f"{function.name}/{alone.name}"
     if function.recipe is not None and tau is not None:
         algorithm = driven_against if function.sweeps else function.algorithm
-        return replace(function, name=name, algorithm=algorithm, recipe=by_hand)
+        fast = None if function.fast is None else _with_torques(function.fast, alone, of, taken)
+        return replace(function, name=name, algorithm=algorithm, recipe=by_hand, fast=fast)
     return replace(function, name=name, algorithm=to_be_driven if tau is None else driven_against)
 
 

@@ -55,6 +55,11 @@ def with_parameters(function: Function) -> Function:
     return adopting
 
 
+def for_samples(ask: Any, chosen: np.ndarray) -> Any:
+    """What a recipe asks with for some samples alone, `chosen` of (...): their parameters, if there are any."""
+    return ask.only(chosen) if isinstance(ask, _Adopting) else ask
+
+
 def _leading(function: Function, arrays: Any) -> dict[str, int]:
     """How many leading dimensions each array of a call has."""
     given = function.given(function.present(len(arrays)))
@@ -86,6 +91,11 @@ class _Adopting:
     @property
     def gravity(self) -> Any:
         return self.parameters[..., -3:]
+
+    def only(self, chosen: np.ndarray) -> _Adopting:
+        """The same for some samples."""
+        rows = np.broadcast_to(self.parameters, chosen.shape + self.parameters.shape[-1:])
+        return _Adopting(self.ask, rows[chosen], 1)
 
     def __call__(self, function: Function, *arrays: Any) -> Any:
         if FACTORS & set(function.inputs) or "parameters" in function.inputs:

@@ -77,19 +77,20 @@ def regressor_with_joints(links: Any, q: Field, v: Field, vdot: Field) -> Rows:
 
 
 def accelerations_by_parameters(ask: Ask, acting: AtJoints, *state: Any) -> Any:
-    """The derivatives of accelerations by parameters, −M⁻¹ Y: M v̇ + … = τ holds whatever the parameters are.
-
-    Y is the regressor, with columns for joints if there are losses, and for stiffness and rest if there are springs.
-    """
+    """The derivatives of accelerations by parameters, −M⁻¹ Y: M v̇ + … = τ holds whatever the parameters are."""
     q, v, *_ = state
-    a = ask(with_acting(FD3, *acting), *state)
+    wide = torques_by_parameters(ask, acting, q, v, ask(with_acting(FD3, *acting), *state))
+    factored = [np.expand_dims(x, -1 - rank) for x, rank in zip((q, *ask(FACTOR, q)), (1, 2, 2), strict=True)]
+    return -np.swapaxes(ask(SOLVE, *factored, wide), -1, -2)
+
+
+def torques_by_parameters(ask: Ask, acting: AtJoints, q: Any, v: Any, a: Any) -> Any:
+    """The regressor Y, transposed, with rows for joints if there are losses, for stiffness and rest if springs."""
     Y = ask(REGRESSOR_WITH_JOINTS if acting.losses else REGRESSOR, q, v, a)
     if acting.springs:
         more = (columns(ask, by, a.shape[-1], q) for by in (SPRINGS_BY_STIFFNESS, SPRINGS_BY_REST))
         Y = np.concatenate([Y, *[np.broadcast_to(x, (*a.shape, a.shape[-1])) for x in more]], axis=-1)
-    wide = np.swapaxes(Y, -1, -2)
-    factored = [np.expand_dims(x, -1 - rank) for x, rank in zip((q, *ask(FACTOR, q)), (1, 2, 2), strict=True)]
-    return -np.swapaxes(ask(SOLVE, *factored, wide), -1, -2)
+    return np.swapaxes(Y, -1, -2)
 
 
 _STATE = {"q": "q", "v": "v", "a": "v"}
@@ -131,13 +132,17 @@ REGRESSOR_WITH_JOINTS = Function(
 )
 
 
+def columns_of(acting: AtJoints) -> str:
+    """The kind of derivatives of accelerations by parameters."""
+    return "dense:nv,10n" + ("+3nv" if acting.losses else "") + ("+2nv" if acting.springs else "")
+
+
 def _accelerations_by_parameters(acting: AtJoints) -> Function:
-    size = "10n" + ("+3nv" if acting.losses else "") + ("+2nv" if acting.springs else "")
     return Function(
         f"forward_dynamics_parameter_derivatives{acting.suffix}",
         on_any_scalars,
         FD3.inputs,
-        {"derivatives": f"dense:nv,{size}"},
+        {"derivatives": columns_of(acting)},
         optional=FD3.optional,
         recipe=lambda ask, *state: accelerations_by_parameters(ask, acting, *state),
         steepness=10,

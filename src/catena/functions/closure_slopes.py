@@ -8,7 +8,7 @@ does so for one direction after the other with what is right for redundant const
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
@@ -16,10 +16,14 @@ import numpy as np
 import numpy.typing as npt
 
 from catena.algorithms import closed_derivatives
+from catena.algorithms.closed_derivatives import NOTHING
 from catena.algorithms.closure_tolerances import DEPENDENT_ROWS
+from catena.algorithms.joint_losses import AtJoints, with_acting
 from catena.algorithms.newton_euler import INVERSE_DYNAMICS
+from catena.algorithms.regressor import columns_of, torques_by_parameters
 from catena.functions.derived import jvp
 from catena.functions.function import Function, by_recipe
+from catena.functions.linearization import linearized, rolled
 from catena.functions.recipes import Ask, times
 
 if TYPE_CHECKING:
@@ -33,57 +37,113 @@ class ClosureSlopes:
 
     def __init__(self, closures: Closures) -> None:
         self._closures = closures
-        self._named: dict[tuple[str, ...], Function] = {}
+        self._named: dict[tuple[Any, ...], Function] = {}
 
-    def accelerations(self, given: Sequence[str]) -> Function:
-        """Of the accelerations by q, v and tau, of calls that give "f_ext" or not."""
-        return self._matrices("acceleration_derivatives", "dense:nv,nv", given)
+    def accelerations(self, given: Sequence[str], acting: AtJoints = NOTHING) -> Function:
+        """Of the accelerations by q, v and tau, of calls that give "f_ext" or not, with what acts at joints."""
+        outputs = dict.fromkeys(("dq", "dv", "dtau"), "dense:nv,nv")
+        return self._named_after("acceleration_derivatives", {}, outputs, given, acting, partial(self._columns, 0))
 
-    def forces(self, given: Sequence[str]) -> Function:
+    def forces(self, given: Sequence[str], acting: AtJoints = NOTHING) -> Function:
         """Of the constraints' wrenches likewise."""
-        return self._matrices("force_derivatives", f"dense:{len(self._closures.constraints)},6,nv", given)
+        outputs = dict.fromkeys(("dq", "dv", "dtau"), f"dense:{len(self._closures.constraints)},6,nv")
+        return self._named_after("force_derivatives", {}, outputs, given, acting, partial(self._columns, 1))
 
-    @cached_property
-    def along(self) -> Function:
+    def along(self, given: Sequence[str], acting: AtJoints = NOTHING) -> Function:
         """The change of the accelerations along directions."""
-        inputs = {"q": "q", **dict.fromkeys(("v", "tau", "dq", "dv", "dtau"), "v")}
-        name = f"forward_dynamics_jvp/closed/{self._closures.digest}"
-        recipe = lambda ask, *arrays: self._along(ask, *arrays)[0]  # noqa: E731
-        return Function(name, by_recipe, inputs, {"a": "v"}, recipe=recipe, double=True)
+        directions = dict.fromkeys(("dq", "dv", "dtau"), "v")
 
-    def _matrices(self, name: str, shape: str, given: Sequence[str]) -> Function:
-        more = ("f_ext",) if "f_ext" in given else ()
-        key = name, *more
+        def recipe(acting: AtJoints, ask: Ask, *arrays: Array) -> Array:
+            return self._along(acting, ask, *arrays)[0]
+
+        return self._named_after("acceleration_jvp", directions, {"a": "v"}, given, acting, recipe)
+
+    def against(self, given: Sequence[str], acting: AtJoints = NOTHING) -> Function:
+        """The gradients of weighted sums of the accelerations."""
+        outputs = dict.fromkeys(("dq", "dv", "dtau"), "v")
+
+        def recipe(acting: AtJoints, ask: Ask, q: Array, v: Array, tau: Array, weight: Array, *f_ext: Array) -> Any:
+            matrices = self._columns(0, acting, ask, q, v, tau, *f_ext)
+            return tuple(times(np.swapaxes(matrix, -1, -2), weight) for matrix in matrices)
+
+        return self._named_after("acceleration_vjp", {"weight": "v"}, outputs, given, acting, recipe)
+
+    def linearized(self, given: Sequence[str], acting: AtJoints = NOTHING) -> Function:
+        """The equations of motion, linearised."""
+        slopes = self.accelerations(given, acting)
+        assert slopes.fast is not None
+        algorithm, recipe = partial(linearized, slopes=slopes.fast.algorithm), partial(rolled, slopes=slopes)
+        outputs, name = {"A": "dense:2nv,2nv", "B": "dense:2nv,nv"}, f"linearize/{slopes.name}"
+        fast = Function(f"{name}/fast", algorithm, slopes.inputs, outputs, loops=False)
+        return Function(name, by_recipe, slopes.inputs, outputs, recipe=recipe, double=True, fast=fast)
+
+    def by_parameters(self, given: Sequence[str], acting: AtJoints = NOTHING) -> Function:
+        """Of the accelerations by the parameters: what the closed chain answers to −Y, the regressor's columns."""
+        closures, pushed = self._closures, ("f_ext",) if "f_ext" in given else ()
+        dynamics = with_acting(closures.forward_dynamics(pushed), *acting)
+
+        def recipe(ask: Ask, q: Array, v: Array, *others: Array) -> Array:
+            needed = torques_by_parameters(ask, acting, q, v, np.asarray(ask(dynamics, q, v, *others)[0]))
+            still = np.zeros((*needed.shape[:-1], closures.rows))
+            return -np.swapaxes(np.asarray(ask(closures.response, q[..., None, :], needed, still)[0]), -1, -2)
+
+        name, outputs = f"forward_dynamics_parameter_derivatives/{dynamics.name}", {"derivatives": columns_of(acting)}
+        return Function(name, by_recipe, dynamics.inputs, outputs, recipe=recipe, double=True)
+
+    def _named_after(
+        self,
+        name: str,
+        more: dict[str, str],
+        outputs: dict[str, str],
+        given: Sequence[str],
+        acting: AtJoints,
+        recipe: Callable[..., Any],
+    ) -> Function:
+        """A function of :mod:`catena.algorithms.closed_derivatives`, and a recipe for what that leaves."""
+        pushed = ("f_ext",) if "f_ext" in given else ()
+        key = name, pushed, acting
         if key not in self._named:
-            inputs = {"q": "q", "v": "v", "tau": "v", **dict.fromkeys(more, "force")}
-            outputs, digest = dict.fromkeys(("dq", "dv", "dtau"), shape), self._closures.digest
-            algorithm = partial(getattr(closed_derivatives, name), closures=self._closures.closures)
-            known = "/".join(("forward_dynamics_derivatives", "closed", name, *more, digest))
+            inputs = {"q": "q", "v": "v", "tau": "v", **more, **dict.fromkeys(pushed, "force")}
+            options: Any = {"closures": self._closures.closures, "acting": acting}
+            algorithm = partial(getattr(closed_derivatives, name), **options)
+            known = "/".join(("forward_dynamics", "closed", name, *pushed, self._closures.digest)) + acting.suffix
             fast = Function(f"{known}/fast", algorithm, inputs, outputs, loops=False)
-            recipe = partial(self._columns, int(name == "force_derivatives"))
-            self._named[key] = Function(known, by_recipe, inputs, outputs, recipe=recipe, double=True, fast=fast)
+            by_hand = partial(recipe, acting)
+            self._named[key] = Function(known, by_recipe, inputs, outputs, recipe=by_hand, double=True, fast=fast)
         return self._named[key]
 
-    def _columns(self, which: int, ask: Ask, q: Array, v: Array, tau: Array, *f_ext: Array) -> tuple[Array, ...]:
+    def _columns(
+        self, which: int, acting: AtJoints, ask: Ask, q: Array, v: Array, tau: Array, *f_ext: Array
+    ) -> tuple[Array, ...]:
         """All columns of the derivatives, as one batch."""
         nv = ask.tree.nv
         directions = np.split(np.eye(3 * nv), 3, axis=1)
         wide = [x[..., None, :] for x in (q, v, tau)]
-        found = self._along(ask, *wide, *directions, *[f[..., None, :, :] for f in f_ext])[which]
+        found = self._along(acting, ask, *wide, *directions, *[f[..., None, :, :] for f in f_ext])[which]
         found = np.moveaxis(found, -2 - which, -1)
         return tuple(found[..., i * nv : (i + 1) * nv] for i in range(3))
 
     def _along(
-        self, ask: Ask, q: Array, v: Array, tau: Array, dq: Array, dv: Array, dtau: Array, *f_ext: Array
+        self,
+        acting: AtJoints,
+        ask: Ask,
+        q: Array,
+        v: Array,
+        tau: Array,
+        dq: Array,
+        dv: Array,
+        dtau: Array,
+        *f_ext: Array,
     ) -> tuple[Array, Array]:
         """The change of the accelerations and of the constraints' wrenches along directions, λ being of least norm."""
-        closures, kernels = self._closures, self._slopes
-        a = np.asarray(ask(closures.forward_dynamics(("f_ext",) if f_ext else ()), q, v, tau, *f_ext)[0])
+        closures, kernels, needs = self._closures, self._slopes, with_acting(INVERSE_DYNAMICS, *acting)
+        dynamics = with_acting(closures.forward_dynamics(("f_ext",) if f_ext else ()), *acting)
+        a = np.asarray(ask(dynamics, q, v, tau, *f_ext)[0])
         J = np.asarray(ask(closures.jacobian, q))
         inverse = np.linalg.pinv(finite(J), rcond=DEPENDENT_ROWS)
-        lam = times(np.swapaxes(inverse, -1, -2), ask(INVERSE_DYNAMICS, q, v, a, *f_ext) - tau)
+        lam = times(np.swapaxes(inverse, -1, -2), ask(needs, q, v, a, *f_ext) - tau)
         still = np.zeros(ask.tree.nv)
-        needed = ask(kernels.torques, q, v, a, dq, dv, still, *f_ext)
+        needed = ask(jvp(needs, ("q", "v", "a")), q, v, a, dq, dv, still, *f_ext)
         push = dtau - needed + ask(kernels.forces, q, lam, dq)
         drift = ask(kernels.rates, q, a, dq) + ask(kernels.bias, q, v, dq, dv)
         change, forces = ask(closures.response, q, push, -drift)
@@ -98,14 +158,13 @@ class ClosureSlopes:
 
 
 class _Slopes:
-    """The derivatives along directions of q of what constraints hold: J x, Jᵀλ, wrenches; and of J̇v and torques."""
+    """The derivatives along directions of q of what constraints hold: J x, Jᵀλ, wrenches; and of J̇v."""
 
     def __init__(self, closures: Closures) -> None:
         self.rates = jvp(closures.rates, ("q",))
         self.forces = jvp(closures.torques, ("q",))
         self.exerted = jvp(closures.forces, ("q",))
         self.bias = jvp(closures.bias, ("q", "v"))
-        self.torques = jvp(INVERSE_DYNAMICS, ("q", "v", "a"))
 
 
 def finite(matrices: Array) -> Array:

@@ -26,6 +26,7 @@ from catena.algorithms.contact_system import times as times_known
 from catena.algorithms.force_elements import ForceElement
 from catena.algorithms.forward_dynamics import FD3
 from catena.algorithms.innovations import FACTOR, INVERSE_ROOT, SOLVE
+from catena.algorithms.parameters import for_samples
 from catena.functions.closed_step_recipe import StepRecipe
 from catena.functions.closure_recipes import ClosureRecipes, Pair, Terms
 from catena.functions.closure_slopes import ClosureSlopes, finite
@@ -152,7 +153,7 @@ class Closures:
         poor = ~(independence[..., 0] > INDEPENDENT)
         if poor.any():
             q, v, tau, *others = _only(poor, arrays, [1, 1, 1, *[2 if name == "f_ext" else 1 for name in more]])
-            given = dict(zip(more, others, strict=True))
+            ask, given = for_samples(ask, poor), dict(zip(more, others, strict=True))
             push = [given["f_ext"]] if "f_ext" in given else []
             free = ask(FD3, q, v, tau, *push)
             wanted = -ask(self.bias, q, v) - times(ask(self.jacobian, q), free)
@@ -168,6 +169,7 @@ class Closures:
         poor = ~(independence[..., 0] > INDEPENDENT)
         if poor.any():
             q, x, wanted = _only(poor, (q, x, wanted), (1, 1, 1))
+            ask = for_samples(ask, poor)
             free = ask(SOLVE, q, *ask(FACTOR, q), x)
             y, forces = self._again(ask, q, free, wanted - times(ask(self.jacobian, q), free), poor, y, forces)
         return y, forces

@@ -15,7 +15,7 @@ written once, as in a textbook, and the chain rule is the business of the system
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Protocol
 
@@ -34,7 +34,8 @@ from catena.algorithms.forward_dynamics import FD3
 from catena.algorithms.forward_dynamics_derivatives import FORWARD_DYNAMICS_DERIVATIVES, accelerations_and_derivatives
 from catena.algorithms.integrators import ADVANCE, advance
 from catena.algorithms.joint_losses import AT_JOINTS, AtJoints, with_acting
-from catena.functions.function import Function
+from catena.functions.derived import jvp
+from catena.functions.function import Function, by_recipe
 from catena.functions.recipes import Ask, columns
 from catena.model.joints import JointType
 from catena.scalars import Scalar
@@ -217,11 +218,15 @@ def _rolled_step(
     return _slopes_of(step, _Arrays(ask, f_ext, acting), ask.tree.nv, q, v, tau, dt)
 
 
+Slopes = Callable[..., tuple[Any, Any, Any]]
+"""The derivatives of accelerations by q, v and tau, from links, q, v, tau and, perhaps, wrenches."""
+
+
 def linearized(
-    links: Any, q: Field, v: Field, tau: Field, f_ext: Field | None = None, *, acting: AtJoints
+    links: Any, q: Field, v: Field, tau: Field, f_ext: Field | None = None, *, slopes: Slopes
 ) -> tuple[Any, Any]:
     """A and B of the equations of motion. For unrolled kernels only."""
-    _, (dq, dv, dtau) = accelerations_and_derivatives(links, q, v, tau, f_ext, acting)
+    dq, dv, dtau = slopes(links, q, v, tau, f_ext)
     turning = np.zeros((links.nv, links.nv), dtype=object)
     for k in links:
         own, size = slice(k.v_start, k.v_start + k.joint_type.nv), k.joint_type.nv
@@ -230,8 +235,9 @@ def linearized(
     return _assembled(turning, *(np.array(matrix, dtype=object).reshape(turning.shape) for matrix in (dq, dv, dtau)))
 
 
-def _rolled(ask: Ask, q: Any, v: Any, tau: Any, *f_ext: Any, acting: AtJoints) -> tuple[Any, Any]:
-    derivatives = ask(FORWARD_DYNAMICS_DERIVATIVES[acting], q, v, tau, *f_ext)
+def rolled(ask: Ask, q: Any, v: Any, tau: Any, *f_ext: Any, slopes: Function) -> tuple[Any, Any]:
+    """The same from a function that answers with the derivatives of accelerations."""
+    derivatives = ask(slopes, q, v, tau, *f_ext)
     return _assembled(columns(ask, DRIFTS, ask.tree.nv, v), *derivatives)
 
 
@@ -242,6 +248,26 @@ def _assembled(turning: Any, dq: Any, dv: Any, dtau: Any) -> tuple[Any, Any]:
     return A, np.concatenate([np.zeros_like(dtau), dtau], axis=-2)
 
 
+def step_by_columns(step: Function) -> Function:
+    """A and B of a step of any kind: its derivative along unit vectors, all in one batch of one kernel."""
+    directions = ("dq", "dv", "dtau")
+    along = replace(jvp(step, ("q", "v", "tau")), loops=False)
+
+    def recipe(ask: Ask, q: Any, v: Any, tau: Any, dt: Any, *f_ext: Any) -> tuple[Any, Any]:
+        nv = ask.tree.nv
+        known = {"q": q[..., None, :], "v": v[..., None, :], "tau": tau[..., None, :], "dt": dt[..., None]}
+        known |= dict(zip(directions, np.split(np.eye(3 * nv), 3, axis=1), strict=True))
+        if f_ext:
+            known["f_ext"] = f_ext[0][..., None, :, :]
+        reached = ask(along, *[known[name] for name in along.inputs if name in known])
+        both = np.swapaxes(np.concatenate(reached, axis=-1), -1, -2)
+        return both[..., : 2 * nv], both[..., 2 * nv :]
+
+    inputs = {name: kind for name, kind in _STEP.items() if name in step.inputs}
+    name = f"linearize/{step.name}"
+    return Function(name, by_recipe, inputs, _OUTPUTS, optional=("f_ext",), recipe=recipe, double=True)
+
+
 _OUTPUTS = {"A": "dense:2nv,2nv", "B": "dense:2nv,nv"}
 _FLOW = {"q": "q", "v": "v", "tau": "v", "f_ext": "force"}
 _STEP = {"q": "q", "v": "v", "tau": "v", "dt": "robot", "f_ext": "force"}
@@ -250,7 +276,12 @@ _STEP = {"q": "q", "v": "v", "tau": "v", "dt": "robot", "f_ext": "force"}
 def _function(integrator: str | None, acting: AtJoints) -> Function:
     name = "linearize" + (f"/{integrator}" if integrator else "") + acting.suffix
     if integrator is None:
-        algorithm, recipe = partial(linearized, acting=acting), partial(_rolled, acting=acting)
+
+        def slopes(links: Any, q: Field, v: Field, tau: Field, f_ext: Field | None) -> Any:
+            return accelerations_and_derivatives(links, q, v, tau, f_ext, acting)[1]
+
+        algorithm = partial(linearized, slopes=slopes)
+        recipe = partial(rolled, slopes=FORWARD_DYNAMICS_DERIVATIVES[acting])
         return Function(name, algorithm, _FLOW, _OUTPUTS, optional=("f_ext",), recipe=recipe, steepness=1)
     options: Any = {"step": STEPS[integrator], "acting": acting}
     algorithm, recipe = partial(linearized_step, **options), partial(_rolled_step, **options)

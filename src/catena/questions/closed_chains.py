@@ -7,13 +7,17 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from catena.algorithms.joint_losses import with_acting
+from catena.arguments.words import truth
 from catena.arguments.wrenches import Wrenches
 from catena.functions.closures import Closures
 from catena.functions.function import Function
 from catena.functions.question import Answering, Rule, question
 from catena.model.singular import check_invertible
+from catena.parameters.adopting import adopting
 
 if TYPE_CHECKING:
+    from catena.parameters.record import Parameters
     from catena.system import System
 
 Array = npt.NDArray[Any]
@@ -33,9 +37,11 @@ class Impact(NamedTuple):
     impulses: Array
 
 
-def _forward_dynamics(system: System, given: tuple[str, ...]) -> Function:
-    check_invertible(system.tree)
-    return system.closures.forward_dynamics(given)
+def _forward_dynamics(system: System, given: tuple[str, ...], joint_losses: bool, joint_springs: bool) -> Function:
+    losses, springs = truth("joint_losses", joint_losses), truth("joint_springs", joint_springs)
+    if "parameters" not in given:
+        check_invertible(system.tree)
+    return adopting(with_acting(system.closures.forward_dynamics(given), losses, springs), given)
 
 
 def _response(system: System, given: tuple[str, ...]) -> Function:
@@ -71,6 +77,9 @@ class ClosedChains(Answering):
         f_ext: Wrenches = None,
         gains: npt.ArrayLike | None = None,
         *,
+        joint_losses: bool = False,
+        joint_springs: bool = False,
+        parameters: Parameters | npt.ArrayLike | None = None,
         out: tuple[Array, Array] | None = None,
         dtype: npt.DTypeLike = np.float64,
         kernel: str | None = None,
@@ -88,6 +97,10 @@ class ClosedChains(Answering):
             f_ext: wrenches on links, (..., links, 6) in their frames, moment (N m) before force (N); or a mapping from
                 links and frames to wrenches (..., 6).
             gains: Baumgarte's, (..., 2) in 1/s² and 1/s: constraints with error e are held at ë = −k e − d ė.
+            joint_losses: whether tau loses what the model's damping and friction take, `system.joint_losses(v)`.
+            joint_springs: whether the model's springs act, with the torques stiffness (rest − q).
+            parameters: numbers in place of the model's, a record or vectors (..., 10 links + 5 nv + 3), see
+                `system.parameters()`.
             out: arrays for the results.
             dtype: float64 or float32.
             kernel: "unrolled" or "rolled" machine code; chosen by the number of links if left out.

@@ -53,7 +53,8 @@ class Linearization(NamedTuple):
     B: Array
 
 
-def _acting(joint_losses: bool, joint_springs: bool) -> AtJoints:
+def acting_at_joints(joint_losses: bool, joint_springs: bool) -> AtJoints:
+    """What acts at joints, as the options say."""
     return AtJoints(truth("joint_losses", joint_losses), truth("joint_springs", joint_springs))
 
 
@@ -62,13 +63,13 @@ def _forward_dynamics_derivatives(
 ) -> Function:
     if "parameters" not in given:
         check_invertible(robot.tree)
-    return adopting(FORWARD_DYNAMICS_DERIVATIVES[_acting(joint_losses, joint_springs)], given)
+    return adopting(FORWARD_DYNAMICS_DERIVATIVES[acting_at_joints(joint_losses, joint_springs)], given)
 
 
 def _inverse_dynamics_derivatives(
     robot: Robot, given: tuple[str, ...], joint_losses: bool, joint_springs: bool
 ) -> Function:
-    return adopting(INVERSE_DYNAMICS_DERIVATIVES[_acting(joint_losses, joint_springs)], given)
+    return adopting(INVERSE_DYNAMICS_DERIVATIVES[acting_at_joints(joint_losses, joint_springs)], given)
 
 
 def _forward_dynamics_wrench_derivative(robot: Robot, given: tuple[str, ...]) -> Function:
@@ -81,7 +82,7 @@ def _linearize(
     robot: Robot, given: tuple[str, ...], integrator: str, joint_losses: bool, joint_springs: bool
 ) -> Function:
     one_of("integrator", integrator, STEPS)
-    acting = _acting(joint_losses, joint_springs)
+    acting = acting_at_joints(joint_losses, joint_springs)
     if "parameters" not in given:
         check_invertible(robot.tree)
         acting = acting._replace(springs=acting.springs and bool(robot.tree.stiffness.any()))

@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 from catena.algorithms.joint_losses import AtJoints
 from catena.algorithms.regressor import ACCELERATIONS_BY_PARAMETERS, REGRESSOR, REGRESSOR_WITH_JOINTS
+from catena.arguments.scalars import of_systems
 from catena.arguments.words import truth
 from catena.arguments.wrenches import Wrenches
 from catena.functions.function import Function
@@ -42,6 +43,7 @@ class HasParameters(Answering):
 
     tree: Tree
 
+    @of_systems("forest")
     def parameters(self, vector: npt.ArrayLike | None = None, *, check: bool = True) -> Parameters:
         """The inertial parameters, armature, damping, friction and gravity of the robot, or of others with its joints.
 
@@ -61,7 +63,7 @@ class HasParameters(Answering):
         """
         return Parameters.of(self.tree) if vector is None else Parameters.made(self.tree, vector, check)
 
-    @question(_regressor)
+    @question(_regressor, closed="forest")
     def regressor(
         self,
         q: npt.ArrayLike,
@@ -78,6 +80,8 @@ class HasParameters(Answering):
         π is `parameters().inertial` of all links in one row, ten numbers each; with `joints` it goes on with armature,
         damping and friction, as `parameters().vector` does, and Y π is `inverse_dynamics` with `joint_losses`. Without,
         Y π lacks the torques of rotors. Y is also the derivative of inverse dynamics by these parameters.
+
+        Of a System with constraints it is that of the forest: Y π is tau with `constraint_torques`.
 
         Args:
             q: configurations, (..., nq).
