@@ -176,7 +176,7 @@ class Robot(
         turn, shift = checks.joint_placements(Parts(JointPart, [bolt]))
         at = self.frame(name)
         place = Frame(at.link, *compose((at.rotation, at.position), (turn[0], shift[0])))
-        return type(self)(edit.attached(self.tree, other.tree, place, prefix))
+        return type(self)(edit.attached(self.tree, [edit.Added(other.tree, place, prefix)]))
 
     def __setattr__(self, name: str, value: Any) -> NoReturn:
         raise AttributeError(f"a Robot cannot be changed (tried to set {name!r}); see with_gravity, locked, attach")

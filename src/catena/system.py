@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any, NoReturn
@@ -288,12 +289,8 @@ def _named(what: str, robots: Robots) -> list[tuple[str, Robot]]:
         _checked(robot)
         if not isinstance(name, str) or not name or name == WORLD or "/" in name:
             raise ModelError(f"{what}: expected names without '/' other than {WORLD!r}, found {name!r}")
-    names = [name for name, _ in found]
-    for name in names:
-        if names.count(name) > 1:
-            raise ModelError(
-                f"{what}: several are named {name!r}; give a mapping, such as {{'left': arm, 'right': arm}}"
-            )
+    if (twice := _twice(name for name, _ in found)) is not None:
+        raise ModelError(f"{what}: several are named {twice!r}; give a mapping, such as {{'left': arm, 'right': arm}}")
     return found
 
 
@@ -313,7 +310,10 @@ def _standing(name: str, tree: Tree, places: dict[str, Any], is_object: bool) ->
 
 
 def _check_names(constraints: Sequence[AnyConstraint]) -> None:
-    names = [constraint.name for constraint in constraints]
-    for name in names:
-        if names.count(name) > 1:
-            raise ModelError(f"several constraints are named {name!r}; give them different names with name=…")
+    if (name := _twice(constraint.name for constraint in constraints)) is not None:
+        raise ModelError(f"several constraints are named {name!r}; give them different names with name=…")
+
+
+def _twice(names: Iterable[str]) -> str | None:
+    """The first name that there is more than once."""
+    return next((name for name, count in Counter(names).items() if count > 1), None)

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import replace
-from itertools import chain
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -122,53 +121,79 @@ def _with_followers(tree: Tree, positions: Mapping[int, npt.ArrayLike]) -> dict[
     return places
 
 
-def attached(tree: Tree, other: Tree, at: Frame, prefix: str) -> Tree:
-    """`tree` with the base of `other` bolted to it at the frame `at`; `other`'s names get the prefix."""
-    place: Pose = (at.rotation, at.position)
-    joined = _bolted(tree, other, at.link, place)
-    links, joints = ([prefix + name for name in names] for names in (other.link_names, other.joint_names))
-    base_name = prefix + other.base_name
-    frames = dict(tree.frames)
-    new = {base_name: Frame(at.link, *place)}
-    for name, frame in other.frames.items():
-        inner = (frame.rotation, frame.position)
-        on_base = Frame(at.link, *compose(place, inner))
-        new[prefix + name] = on_base if frame.link < 0 else Frame(frame.link + tree.n, *inner)
-    _check_clashes("link", chain(tree.link_names, [tree.base_name], frames), [*links, *new])
-    _check_clashes("joint", tree.joint_names, joints)
-    per_row: dict[str, Any] = {
-        name: np.concatenate([getattr(joined, name), getattr(other, name)]) for name in _PER_LINK + _PER_Q + _PER_V
+class Added(NamedTuple):
+    """A tree to be bolted to another one: at which frame of that, what goes before its names, and a name of a link."""
+
+    tree: Tree
+    at: Frame
+    prefix: str
+    known_as: Mapping[str, int] = {}
+    """Names by which links of it are known besides, and their numbers in it."""
+
+
+def attached(tree: Tree, others: Sequence[Added]) -> Tree:
+    """`tree` with the bases of others bolted to it, each at a frame of it. Linear in the links of all."""
+    joined, n, nq, nv = tree, tree.n, tree.nq, tree.nv
+    links, joints, frames = list(tree.link_names), list(tree.joint_names), dict(tree.frames)
+    taken, joints_taken = {*links, tree.base_name, *frames}, set(joints)
+    rows: dict[str, list[Any]] = {name: [] for name in (*_PER_LINK, *_PER_Q, *_PER_V, "parent", "q_start", "v_start")}
+    for other, at, prefix, known_as in others:
+        place: Pose = (at.rotation, at.position)
+        joined = _bolted(joined, other, at.link, place)
+        own, own_joints = ([prefix + name for name in names] for names in (other.link_names, other.joint_names))
+        new = {prefix + other.base_name: Frame(at.link, *place)}
+        for name, frame in other.frames.items():
+            inner = (frame.rotation, frame.position)
+            on_base = Frame(at.link, *compose(place, inner))
+            new[prefix + name] = on_base if frame.link < 0 else Frame(frame.link + n, *inner)
+        _check_clashes("link", taken, [*own, *new])
+        _check_clashes("joint", joints_taken, own_joints)
+        new |= {name: Frame(n + link, np.eye(3), np.zeros(3)) for name, link in known_as.items()}
+        frames |= new
+        taken.update(own, new)
+        joints_taken.update(own_joints)
+        links += own
+        joints += own_joints
+        for name in _PER_LINK + _PER_Q + _PER_V:
+            rows[name].append(getattr(other, name))
+        ground = np.flatnonzero(other.parent < 0)
+        turn, shift = (np.array(rows[f"placement_{what}"].pop()) for what in ("rotation", "position"))
+        turn[ground], shift[ground] = place[0] @ turn[ground], place[1] + shift[ground] @ place[0].T
+        rows["placement_rotation"].append(turn)
+        rows["placement_position"].append(shift)
+        rows["parent"].append(np.where(other.parent < 0, at.link, other.parent + n))
+        rows["q_start"].append(other.q_start[1:] + nq)
+        rows["v_start"].append(other.v_start[1:] + nv)
+        n, nq, nv = n + other.n, nq + other.nq, nv + other.nv
+    mimic = {
+        prefix + name: rule._replace(master=prefix + rule.master)
+        for other, _, prefix, _ in others
+        for name, rule in other.mimic.items()
     }
-    ground = np.flatnonzero(other.parent < 0) + tree.n
-    turn, shift = per_row["placement_rotation"], per_row["placement_position"]
-    turn[ground], shift[ground] = place[0] @ turn[ground], place[1] + shift[ground] @ place[0].T
-    mimic = {prefix + name: rule._replace(master=prefix + rule.master) for name, rule in other.mimic.items()}
+    meshes = {prefix + name: mesh for other, _, prefix, _ in others for name, mesh in other.meshes.items()}
+    arrays: dict[str, Any] = {name: np.concatenate([getattr(joined, name), *more]) for name, more in rows.items()}
     return replace(
         joined,
-        **per_row,
-        parent=np.concatenate([tree.parent, np.where(other.parent < 0, at.link, other.parent + tree.n)]),
-        q_start=np.concatenate([tree.q_start, other.q_start[1:] + tree.nq]),
-        v_start=np.concatenate([tree.v_start, other.v_start[1:] + tree.nv]),
-        link_names=[*tree.link_names, *links],
-        joint_names=[*tree.joint_names, *joints],
-        frames={**frames, **new},
+        **arrays,
+        link_names=links,
+        joint_names=joints,
+        frames=frames,
         mimic={**tree.mimic, **mimic},
-        actuators=_all_actuators(tree, other, prefix),
-        meshes={**tree.meshes, **{prefix + name: mesh for name, mesh in other.meshes.items()}},
-        warnings=(*tree.warnings, *other.warnings),
+        actuators=_all_actuators([(tree, ""), *[(other, prefix) for other, _, prefix, _ in others]]),
+        meshes={**tree.meshes, **meshes},
+        warnings=(*tree.warnings, *[each for other, *_ in others for each in other.warnings]),
     )
 
 
-def _all_actuators(tree: Tree, other: Tree, prefix: str) -> dict[str, Actuator]:
-    """The actuators of both trees; one that names none has one for each joint, if the other names some."""
-    if not tree.actuators and not other.actuators:
-        return {}
-    found = dict(tree.actuators or by_joint(tree))
-    for name, each in (other.actuators or by_joint(other)).items():
-        new = prefix + name
-        while new in found:
-            new += "_"
-        found[new] = replace(each, joint=prefix + each.joint)
+def _all_actuators(trees: Sequence[tuple[Tree, str]]) -> dict[str, Actuator]:
+    """The actuators of all trees, with prefixes; of one that names none one for each joint, if another names some."""
+    found: dict[str, Actuator] = {}
+    for tree, prefix in trees if any(tree.actuators for tree, _ in trees) else ():
+        for name, each in (tree.actuators or by_joint(tree)).items():
+            new = prefix + name
+            while new in found:
+                new += "_"
+            found[new] = replace(each, joint=prefix + each.joint)
     return found
 
 
@@ -261,8 +286,8 @@ def _bolted(tree: Tree, other: Tree, link: int, place: Pose) -> Tree:
     return replace(tree, **new)
 
 
-def _check_clashes(what: str, old: Any, new: Sequence[str]) -> None:
-    clashes = sorted(set(old) & set(new))
+def _check_clashes(what: str, old: Container[str], new: Sequence[str]) -> None:
+    clashes = sorted(name for name in set(new) if name in old)
     if clashes:
         raise ModelError(
             f"both robots have {what}s named {listed(clashes)}; names must be unique: give a prefix such as 'left_'",

@@ -36,15 +36,14 @@ def forest(trees: Sequence[Standing], gravity: npt.ArrayLike | None = None, name
     """One tree of all: names become "left/tool"; the root link of an object is also known by the object's name."""
     if not trees:
         raise ModelError("a system needs at least one robot or object, found none")
-    found = replace(_empty(name), gravity=_gravity(trees, gravity))
-    for standing in trees:
-        place = Frame(-1, standing.rotation, standing.position)
-        first = found.n
-        found = edit.attached(found, standing.tree, place, f"{standing.name}/")
-        if standing.is_object:
-            root = Frame(first + _root(standing), np.eye(3), np.zeros(3))
-            found = replace(found, frames={**found.frames, standing.name: root})
-    return found
+    ground = replace(_empty(name), gravity=_gravity(trees, gravity))
+    return edit.attached(ground, [_added(standing) for standing in trees])
+
+
+def _added(standing: Standing) -> edit.Added:
+    known_as = {standing.name: _root(standing)} if standing.is_object else {}
+    place = Frame(-1, standing.rotation, standing.position)
+    return edit.Added(standing.tree, place, f"{standing.name}/", known_as)
 
 
 def _empty(name: str) -> Tree:
