@@ -40,12 +40,12 @@ class State:
         self.Jl = np.asarray(self.system.jacobian(self.q, self.link))
         self.a = self.acceleration(self.q, self.v, self.tau)
 
-    def acceleration(self, q: np.ndarray, v: np.ndarray, tau: np.ndarray, more: Any = 0.0) -> np.ndarray:
-        """Of the dense equations [[M, Jᵀ], [J, 0]] (a, −λ) = (τ − b, −J̇v)."""
+    def acceleration(self, q: np.ndarray, v: np.ndarray, tau: np.ndarray, driven: Any = 0.0) -> np.ndarray:
+        """Of the dense equations [[M, Jᵀ], [J, 0]] (a, −λ) = (τ − b, c − J̇v)."""
         system = self.system
         M, J = np.asarray(system.forest.mass_matrix(q).dense()), np.asarray(system.constraint_jacobian(q))
         kkt = np.block([[M, J.T], [J, np.zeros((len(J), len(J)))]])
-        right = np.append(tau + more - system.forest.bias(q, v), -np.asarray(system.constraint_bias(q, v)))
+        right = np.append(tau - system.forest.bias(q, v), driven - np.asarray(system.constraint_bias(q, v)))
         return np.linalg.lstsq(kkt, right, rcond=1e-12)[0][: self.nv]
 
     @property
@@ -90,6 +90,13 @@ def _forward_dynamics(s: State) -> None:
     push = {s.link: np.arange(1.0, 7.0)}
     pushed = s.system.forward_dynamics(s.q, s.v, s.tau, push).a
     close_to(pushed - a, s.N @ s.Jl.T @ np.arange(1.0, 7.0))
+    driven = np.stack([s.J @ s.dq, s.J @ s.dv, s.J @ s.dtau])  # what rows that depend on each other can have together
+    for kernel in (None, "rolled"):
+        a = s.system.forward_dynamics(s.q, s.v, s.tau, driven=driven, kernel=kernel).a
+        close_to(a, s.acceleration(s.q, s.v, s.tau, driven[2]), 1e-8)
+        a = s.system.forward_dynamics(s.q, s.v, s.tau, None, (30.0, 7.0), driven=driven, kernel=kernel).a
+        errors = 30.0 * (s.system.closure_residual(s.q) - driven[0]) + 7.0 * (s.J @ s.v - driven[1])
+        close_to(a, s.acceleration(s.q, s.v, s.tau, driven[2] - errors), 1e-8)
 
 
 def _inverse_dynamics(s: State) -> None:

@@ -121,16 +121,18 @@ def forward_dynamics(
     tau: Field,
     f_ext: Field | None = None,
     gains: Sequence[Scalar] | None = None,
+    driven: Sequence[Scalar] | None = None,
     *,
     closures: Sequence[Closure],
 ) -> tuple[Field, Matrix, list[Scalar]]:
     """Joint accelerations, the wrenches of the constraints, and how independent these are: 0 where one is redundant.
 
-    Gains (k, d) add k times the residual and d times its rate to what the constraints bring to rest (Baumgarte).
+    Gains (k, d) add k times the residual and d times its rate to what the constraints bring to rest (Baumgarte). Rows
+    may be `driven`: residuals, rates and accelerations of all rows, one after the other, in place of zero.
     """
     contact = Contact(links, q, closures)
     e = free_innovations(links, contact.whitener, q, v, tau, f_ext)  # 1.
-    return _solved(links, contact, e, contact.wanted(v, gains))
+    return _solved(links, contact, e, contact.wanted(v, gains, driven))
 
 
 def response(

@@ -11,12 +11,12 @@ Jacobian that is kept. For unrolled kernels only.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 from catena.algorithms.closed_chains import free_innovations, rates, residual
-from catena.algorithms.contact_system import Closure, Contact, combined, smooth
+from catena.algorithms.contact_system import Closure, Contact, combined, less, rows_of, smooth
 from catena.algorithms.force_elements import ForceElement
 from catena.algorithms.integrators import State, step_function
 from catena.functions.function import Function
@@ -39,17 +39,23 @@ def accelerations(
     tau: Field,
     f_ext: Field | None = None,
     gains: Sequence[Scalar] | None = None,
+    driven: Sequence[Scalar] | None = None,
     *,
     closures: Sequence[Closure],
 ) -> Field:
     """Joint accelerations; see :func:`catena.algorithms.closed_chains.forward_dynamics`."""
     contact = Contact(links, q, closures, DAMPING)
     e = free_innovations(links, contact.whitener, q, v, tau, f_ext)
-    return smooth(links, contact.whitener, contact.met(e, contact.wanted(v, gains), ROUNDS)[1])
+    return smooth(links, contact.whitener, contact.met(e, contact.wanted(v, gains, driven), ROUNDS)[1])
 
 
-def on_the_constraints(links: Any, q: Field, v: Field, *, closures: Sequence[Closure]) -> State:
-    """The state near (q, v) that meets the constraints; q stays where a correction would not bring it nearer."""
+def on_the_constraints(
+    links: Any, q: Field, v: Field, driven: Sequence[Scalar] | None = None, *, closures: Sequence[Closure]
+) -> State:
+    """The state near (q, v) that meets the constraints; q stays where a correction would not bring it nearer.
+
+    Rows that are driven have residuals and rates that are given, in place of zero.
+    """
     contact = Contact(links, q, closures, DAMPING)
 
     def moved(short: Sequence[Scalar]) -> Field:
@@ -58,15 +64,17 @@ def on_the_constraints(links: Any, q: Field, v: Field, *, closures: Sequence[Clo
         return smooth(links, contact.whitener, combined(still, contact.C, contact.factors.solve([-x for x in short])))
 
     r = residual(links, q, closures=closures)
+    places, speeds, _ = rows_of(driven, len(r))
+    r = less(r, places)
     for _ in range(CORRECTIONS):
         trial, change = links.fields("trial")[0], moved(r)
         for k in links.base_to_tip():
             trial[k] = k.joint_type.integrate(q[k], change[k])
-        new = residual(links, trial, closures=closures)
+        new = less(residual(links, trial, closures=closures), places)
         better = largest(new) < largest(r)
         q, r = _chosen(links, better, trial, q), [where(better, x, y) for x, y in zip(new, r, strict=True)]
     for _ in range(CORRECTIONS):
-        change = moved(rates(links, q, v, closures=closures))
+        change = moved(less(rates(links, q, v, closures=closures), speeds))
         v = _sum(links, v, change)
     return q, v
 
@@ -90,32 +98,33 @@ def closed_step(
     name: str,
     closures: Sequence[Closure],
     forces: Sequence[ForceElement],
-    gains: bool,
+    more: Mapping[str, str],
     projected: bool,
     recipe: Callable[..., Any],
 ) -> Function:
     """One step as a function, as of :func:`catena.algorithms.integrators.step_function`; `name` tells closures apart.
 
-    With `gains`, Baumgarte's are its last input. `projected` says whether it ends on the constraints. `recipe` is for
-    many links.
+    `more` are its last inputs and their kinds: Baumgarte's "gains", and what rows are "driven" at. `projected` says
+    whether it ends on the constraints. `recipe` is for many links.
     """
 
-    def stepping(given: Sequence[Scalar] | None) -> Function:
+    def stepping(known: Mapping[str, Any]) -> Function:
         def algorithm(links: Links, q: Field, v: Field, tau: Field, f_ext: Field | None = None) -> Field:
-            return accelerations(links, q, v, tau, f_ext, given, closures=closures)
+            return accelerations(links, q, v, tau, f_ext, closures=closures, **known)
 
         dynamics = Function(f"closed/{name}", algorithm, {"q": "q", "v": "v", "tau": "v", "f_ext": "force"}, {"a": "v"})
         return step_function(integrator, dynamics, forces)
 
-    plain = stepping(None)
+    plain = stepping({})
 
     def algorithm(links: Links, *given: Any) -> tuple[Field, ...]:
-        step = stepping(given[-1]) if gains else plain
+        known = dict(zip(more, given[len(plain.inputs) :], strict=True))
+        step = stepping(known) if more else plain
         q, v, *memory = step.algorithm(links, *given[: len(plain.inputs)])
         if projected and closures:
-            q, v = on_the_constraints(links, q, v, closures=closures)
+            q, v = on_the_constraints(links, q, v, known.get("driven"), closures=closures)
         return q, v, *memory
 
-    words = [plain.name, *(["gains"] if gains else []), *(["projected"] if projected else [])]
-    inputs = {**plain.inputs, **({"gains": "robot:2"} if gains else {})}
+    words = [plain.name, *more, *(["projected"] if projected else [])]
+    inputs = {**plain.inputs, **more}
     return replace(plain, name="/".join(words), algorithm=algorithm, inputs=inputs, recipe=recipe)

@@ -30,13 +30,18 @@ class Contact:
         self.C = [column for each in self.closed for column in each.columns(self.whitener)]  # 2.
         self.factors = Factors(self.whitener.products(self.C, self.C), damping)
 
-    def wanted(self, v: Field, gains: Sequence[Scalar] | None = None) -> list[Scalar]:
-        """What J a has to be: −J̇v, less what Baumgarte's gains make of errors."""
+    def wanted(
+        self, v: Field, gains: Sequence[Scalar] | None = None, driven: Sequence[Scalar] | None = None
+    ) -> list[Scalar]:
+        """What J a has to be: the accelerations that rows are driven at less J̇v, and what gains make of errors."""
         wanted = [-x for each in self.closed for x in each.bias(v)]
+        places, speeds, accelerations = rows_of(driven, len(wanted))
+        if driven is not None:
+            wanted = [w + x for w, x in zip(wanted, accelerations, strict=True)]
         if gains is None:
             return wanted
-        off = [x for each in self.closed for x in each.residual]
-        rates = [x for each in self.closed for x in each.rates(v)]
+        off = less([x for each in self.closed for x in each.residual], places)
+        rates = less([x for each in self.closed for x in each.rates(v)], speeds)
         return [w - gains[0] * x - gains[1] * y for w, x, y in zip(wanted, off, rates, strict=True)]
 
     def met(self, e: Column, wanted: Sequence[Scalar], rounds: int = 2) -> tuple[list[Scalar], Column]:
@@ -49,6 +54,16 @@ class Contact:
             more = self.factors.solve(short_of(self.whitener, self.C, e, wanted))  # 3.
             lam, e = [x + y for x, y in zip(lam, more, strict=True)], combined(e, self.C, more)
         return lam, e
+
+
+def rows_of(driven: Sequence[Scalar] | None, rows: int) -> list[Sequence[Scalar]]:
+    """Where constraints are driven to, how fast, and at which accelerations: nothing of those that stand still."""
+    return [driven[i * rows : (i + 1) * rows] if driven is not None else [0] * rows for i in range(3)]
+
+
+def less(x: Sequence[Scalar], y: Sequence[Scalar]) -> list[Scalar]:
+    """x − y, and x itself where y is known to be zero."""
+    return [a if is_zero(b) else a - b for a, b in zip(x, y, strict=True)]
 
 
 def short_of(whitener: Whitener, C: Sequence[Column], e: Column, wanted: Sequence[Scalar]) -> list[Scalar]:

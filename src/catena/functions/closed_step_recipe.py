@@ -42,18 +42,18 @@ class StepRecipe:
     closures: Closures
     integrator: str
     forces: tuple[ForceElement, ...]
-    gains: bool
+    more: tuple[str, ...]
     projected: bool
 
     def __call__(self, ask: Ask, q: Array, v: Array, tau: Array, dt: Array, *more: Array) -> State:
-        """The state after a step; wrenches and gains come last, if there are any."""
-        known = [isinstance(each, JointLosses | JointSprings) for each in self.forces]
-        if not all(known) or self.integrator not in INTEGRATORS:
+        """The state after a step; wrenches, gains and what rows are driven at come last, if there are any."""
+        served = all(isinstance(each, JointLosses | JointSprings) for each in self.forces)
+        if not served or self.integrator not in INTEGRATORS:
             raise UnsupportedError(
                 f"a System of {ask.tree.n:,} links, or by kernel='rolled', has steps by {', '.join(INTEGRATORS)}, "
                 f"without {STIFF}; up to 60 links have all"
             )
-        names = ["f_ext"] * (len(more) > self.gains) + ["gains"] * self.gains
+        names = ["f_ext"] * (len(more) > len(self.more)) + [*self.more]
         dynamics = self.closures.forward_dynamics(names)
 
         def accelerations(q: Array, v: Array) -> Array:
@@ -65,20 +65,23 @@ class StepRecipe:
         shape = np.broadcast_shapes(*[x.shape[:-1] for x in (q, v, tau)], dt.shape)
         q, v = (np.broadcast_to(x, (*shape, x.shape[-1])) for x in (q, v))
         state = _advanced(ask, self.integrator, accelerations, q, v, dt)
-        return self._on_the_constraints(ask, *state) if self.projected else state
+        known = dict(zip(names, more, strict=True))
+        return self._on_the_constraints(ask, *state, known.get("driven")) if self.projected else state
 
-    def _on_the_constraints(self, ask: Ask, q: Array, v: Array) -> State:
+    def _on_the_constraints(self, ask: Ask, q: Array, v: Array, driven: Array | None) -> State:
         """States that meet the constraints, nearest in kinetic energy: Newton's method on q, and a projection of v."""
-        closures, still, r = self.closures, np.zeros_like(v), np.asarray(ask(self.closures.residual, q))
+        closures, still = self.closures, np.zeros_like(v)
+        places, speeds = (0.0, 0.0) if driven is None else (driven[..., 0, :], driven[..., 1, :])
+        r = np.asarray(ask(closures.residual, q)) - places
         for _ in range(CORRECTIONS):
             error = np.abs(r).max(axis=-1, initial=0.0)
             if not (error > CLOSED).any():
                 break
             trial = np.asarray(ask(INTEGRATE, q, ask(closures.response, q, still, -r)[0]))
-            new = np.asarray(ask(closures.residual, trial))
+            new = np.asarray(ask(closures.residual, trial)) - places
             better = (np.abs(new).max(axis=-1, initial=0.0) < error)[..., None]
             q, r = np.where(better, trial, q), np.where(better, new, r)
-        return q, v + ask(closures.response, q, still, -ask(closures.rates, q, v))[0]
+        return q, v + ask(closures.response, q, still, speeds - ask(closures.rates, q, v))[0]
 
 
 def _advanced(ask: Ask, integrator: str, rates: Rates, q: Array, v: Array, dt: Array) -> State:

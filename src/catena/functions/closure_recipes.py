@@ -151,14 +151,22 @@ class ClosureRecipes:
         return products(ask, WHITENED, np.swapaxes(self.jacobian(ask, q), -1, -2), q, *ask(FACTOR, q))
 
     def forward_dynamics(
-        self, ask: Ask, q: Array, v: Array, tau: Array, f_ext: Array | None = None, gains: Array | None = None
+        self, ask: Ask, q: Array, v: Array, tau: Array, f_ext: Array | None = None, **more: Array
     ) -> tuple[Array, Array, Array]:
         """Accelerations, forces, and how independent the constraints are."""
         free = ask(FD3, q, v, tau, *([] if f_ext is None else [f_ext]))
+        return self.solved(ask, q, free, self.wanted(ask, q, v, **more))
+
+    def wanted(self, ask: Ask, q: Array, v: Array, gains: Array | None = None, driven: Array | None = None) -> Array:
+        """What J a has to be: see :meth:`catena.algorithms.contact_system.Contact.wanted`."""
         wanted = -self.bias(ask, q, v)
+        if driven is not None:
+            wanted = wanted + driven[..., 2, :]
         if gains is not None:
-            wanted = wanted - gains[..., :1] * self.residual(ask, q) - gains[..., 1:] * self.rates(ask, q, v)
-        return self.solved(ask, q, free, wanted)
+            places, speeds = (0.0, 0.0) if driven is None else (driven[..., 0, :], driven[..., 1, :])
+            wanted = wanted - gains[..., :1] * (self.residual(ask, q) - places)
+            wanted = wanted - gains[..., 1:] * (self.rates(ask, q, v) - speeds)
+        return wanted
 
     def response(self, ask: Ask, q: Array, x: Array, wanted: Array) -> tuple[Array, Array, Array]:
         """The same for given generalised forces and rates."""

@@ -80,6 +80,8 @@ class Closures:
             f"torques/closed/{self.digest}", exerted, {"q": "q", "lam": k}, {"tau": "v"}, loops=False
         )
         self.white_jacobian = self._function("white_jacobian", {"q": "q"}, {"B": f"dense:nv,{self.rows}"})
+        self.more = {"f_ext": "force", "gains": "robot:2", "driven": f"robot:3,{self.rows}"}
+        """What forward dynamics may be given besides states and torques."""
         self._moved: dict[tuple[str, ...], Function] = {}
         pushed, answer = {"q": "q", "x": "v", "wanted": k}, {"a": "v", "forces": m}
         self._answer, self._fast_answer = answer, {**answer, "independence": "dense:1"}
@@ -88,10 +90,10 @@ class Closures:
         self.slopes = ClosureSlopes(self)
 
     def forward_dynamics(self, given: Sequence[str]) -> Function:
-        """Forward dynamics of calls that give "f_ext" and "gains", or one of them, or none."""
-        more = tuple(name for name in MORE if name in given)
+        """Forward dynamics of calls that give some of "f_ext", "gains" and "driven", or none."""
+        more = tuple(name for name in self.more if name in given)
         if more not in self._moved:
-            inputs = {"q": "q", "v": "v", "tau": "v", **{name: MORE[name] for name in more}}
+            inputs = {"q": "q", "v": "v", "tau": "v", **{name: self.more[name] for name in more}}
             name = "/".join(["forward_dynamics", *more])
             algorithm, recipe = partial(self._traced, more), partial(self._by_loops, more)
             fast = self._function(name, inputs, self._fast_answer, algorithm, recipe)
@@ -103,11 +105,12 @@ class Closures:
         integrator: str,
         forces: Sequence[ForceElement],
         projected: bool,
-        gains: bool,
+        given: Sequence[str],
     ) -> Function:
         """One step in time; see :func:`catena.algorithms.closed_steps.closed_step`."""
-        recipe = StepRecipe(self, integrator, tuple(forces), gains, projected)
-        return closed_step(integrator, self.digest, self.closures, forces, gains, projected, recipe)
+        more = {name: kind for name, kind in self.more.items() if name in given and name != "f_ext"}
+        recipe = StepRecipe(self, integrator, tuple(forces), (*more,), projected)
+        return closed_step(integrator, self.digest, self.closures, forces, more, projected, recipe)
 
     def _traced(self, more: Sequence[str], links: Any, q: Any, v: Any, tau: Any, *others: Any) -> Any:
         given = dict(zip(more, others, strict=True))
@@ -152,14 +155,12 @@ class Closures:
         a, forces, independence = ask(fast, *arrays)
         poor = ~(independence[..., 0] > INDEPENDENT)
         if poor.any():
-            q, v, tau, *others = _only(poor, arrays, [1, 1, 1, *[2 if name == "f_ext" else 1 for name in more]])
+            ranks = [1 if name == "gains" else 2 for name in more]
+            q, v, tau, *others = _only(poor, arrays, [1, 1, 1, *ranks])
             ask, given = for_samples(ask, poor), dict(zip(more, others, strict=True))
-            push = [given["f_ext"]] if "f_ext" in given else []
+            push = [given.pop("f_ext")] if "f_ext" in given else []
             free = ask(FD3, q, v, tau, *push)
-            wanted = -ask(self.bias, q, v) - times(ask(self.jacobian, q), free)
-            if "gains" in given:
-                gains = given["gains"]
-                wanted = wanted - gains[..., :1] * ask(self.residual, q) - gains[..., 1:] * ask(self.rates, q, v)
+            wanted = self._recipes.wanted(ask, q, v, **given) - times(ask(self.jacobian, q), free)
             a, forces = self._again(ask, q, free, wanted, poor, a, forces)
         return a, forces
 
@@ -192,10 +193,6 @@ class Closures:
 def starts_of(constraints: Sequence[AnyConstraint]) -> list[int]:
     """The number of the first row of each constraint."""
     return [0, *accumulate(c.holds for c in constraints)][:-1]
-
-
-MORE = {"f_ext": "force", "gains": "robot:2"}
-"""What forward dynamics may be given besides states and torques."""
 
 
 def _only(poor: Array, arrays: Sequence[Array], ranks: Sequence[int]) -> list[Array]:

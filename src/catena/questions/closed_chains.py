@@ -76,6 +76,7 @@ class ClosedChains(Answering):
         tau: npt.ArrayLike,
         f_ext: Wrenches = None,
         gains: npt.ArrayLike | None = None,
+        driven: npt.ArrayLike | None = None,
         *,
         joint_losses: bool = False,
         joint_springs: bool = False,
@@ -97,6 +98,9 @@ class ClosedChains(Answering):
             f_ext: wrenches on links, (..., links, 6) in their frames, moment (N m) before force (N); or a mapping from
                 links and frames to wrenches (..., 6).
             gains: Baumgarte's, (..., 2) in 1/s² and 1/s: constraints with error e are held at ë = −k e − d ė.
+            driven: of constraints that move, (..., 3, k): where the residuals of the rows are to be, at which rates and
+                at which accelerations, all zero of those that stand still. J a + J̇v meets the accelerations; residuals
+                and rates are what `gains` bring the rows to.
             joint_losses: whether tau loses what the model's damping and friction take, `system.joint_losses(v)`.
             joint_springs: whether the model's springs act, with the torques stiffness (rest − q).
             parameters: numbers in place of the model's, a record or vectors (..., 10 links + 5 nv + 3), see

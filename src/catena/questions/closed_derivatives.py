@@ -66,7 +66,7 @@ def _linearize(
     if "dt" not in given:
         return _rule("linearized")(system, given, joint_losses, joint_springs)
     _check(system, given)
-    return step_by_columns(closed_stepping(system, integrator, joint_losses, joint_springs, projected, False))
+    return step_by_columns(closed_stepping(system, integrator, joint_losses, joint_springs, projected))
 
 
 def _by_parameters(system: System, given: tuple[str, ...], joints: bool, joint_springs: bool) -> Function:

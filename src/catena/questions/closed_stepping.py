@@ -28,18 +28,18 @@ def closed_stepping(
     joint_losses: bool,
     joint_springs: bool,
     projected: bool,
-    gains: bool,
+    given: Sequence[str] = (),
     forces: Sequence[ForceElement] = (),
 ) -> Function:
-    """The function of one step with these options; `gains` says whether there are any."""
+    """The function of one step with these options; `given` says whether there are "gains", and what is "driven"."""
     integrator = one_of("integrator of a System", integrator, INTEGRATORS, INTEGRATOR_HINTS)
     check_invertible(system.tree)
     acting = [*at_joints(system, joint_losses, joint_springs, forces), *forces]
-    return system.closures.step(integrator, acting, truth("projected", projected), gains)
+    return system.closures.step(integrator, acting, truth("projected", projected), given)
 
 
 def _step(system: System, given: tuple[str, ...], **options: Any) -> Function:
-    return closed_stepping(system, gains="gains" in given, **without_forces(options))
+    return closed_stepping(system, given=given, **without_forces(options))
 
 
 class ClosedStepping(Answering):
@@ -56,6 +56,7 @@ class ClosedStepping(Answering):
         dt: npt.ArrayLike,
         f_ext: Wrenches = None,
         gains: npt.ArrayLike | None = None,
+        driven: npt.ArrayLike | None = None,
         *,
         integrator: str = "semi_implicit",
         joint_losses: bool = False,
@@ -75,6 +76,8 @@ class ClosedStepping(Answering):
             dt: the step in s, one number or (...) of them.
             f_ext: wrenches on links, as for `forward_dynamics`.
             gains: Baumgarte's, (..., 2) in 1/s² and 1/s; see `forward_dynamics`.
+            driven: of constraints that move, (..., 3, k): where the residuals of the rows are to be at the end of the
+                step, at which rates, and the accelerations meanwhile; see `forward_dynamics`.
             integrator: "semi_implicit" (order 1), "midpoint" (order 2), "rk4" (order 4) or "linearly_implicit" (order
                 1, stable however stiff springs and damping are; for up to 60 links).
             joint_losses: whether tau loses what the model's damping and friction take.

@@ -312,7 +312,7 @@ def _stepping(robot: Any, options: Options, forces: Sequence[ForceElement]) -> F
             options.joint_losses,
             options.joint_springs,
             options.projected,
-            options.gains is not None,
+            () if options.gains is None else ("gains",),
             forces,
         )
     how = options.integrator, options.method, options.joint_losses, options.joint_springs
