@@ -311,7 +311,7 @@ C = """<link name="c"><inertial><mass value="1"/><inertia ixx="1" iyy="1" izz="1
 
 
 def test_arrays_that_nobody_knows_are_refused(hand: mimics.Pair) -> None:
-    renamed = replace(catalogue.INVERSE_DYNAMICS, name="inverse_dynamics/renamed", outputs={"what": "v"})
+    renamed = replace(catalogue.INVERSE_DYNAMICS, name="inverse_dynamics/renamed", outputs={"what": "small"})
     with pytest.raises(catena.UnsupportedError, match="'two' mimics 'one'"):
         kernel(hand.robot, renamed)
 

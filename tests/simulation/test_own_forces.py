@@ -117,7 +117,7 @@ class Muscle(ForceElement):
     """A torque of each joint that grows with what it remembers: how far the joint came, with the speeds of the end."""
 
     name, at_links = "muscle", False
-    inputs = MappingProxyType({"gain": "v", "way": "v"})
+    inputs = MappingProxyType({"gain": "joint", "way": "joint"})
     memory = ("way",)
     gain: float = 1.0
 

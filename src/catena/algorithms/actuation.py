@@ -33,5 +33,5 @@ def _within(x: Scalar, lower: Scalar, upper: Scalar) -> Scalar:
     return minimum(maximum(x, lower), upper)
 
 
-ACTUATORS = Law("actuators", driven, dict.fromkeys(DRIVE, "v"))
+ACTUATORS = Law("actuators", driven, dict.fromkeys(DRIVE, "joint"))
 """Its numbers are data: other actuators need no other machine code."""

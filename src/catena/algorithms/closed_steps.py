@@ -112,7 +112,9 @@ def closed_step(
         def algorithm(links: Links, q: Field, v: Field, tau: Field, f_ext: Field | None = None) -> Field:
             return accelerations(links, q, v, tau, f_ext, closures=closures, **known)
 
-        dynamics = Function(f"closed/{name}", algorithm, {"q": "q", "v": "v", "tau": "v", "f_ext": "force"}, {"a": "v"})
+        dynamics = Function(
+            f"closed/{name}", algorithm, {"q": "q", "v": "v", "tau": "tau", "f_ext": "force"}, {"a": "v"}
+        )
         return step_function(integrator, dynamics, forces)
 
     plain = stepping({})

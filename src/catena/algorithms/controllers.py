@@ -16,7 +16,7 @@ from catena.scalars import Scalar
 from catena.spatial import Axes, Dofs, Motion
 from catena.sweeps import Field, Links
 
-_GAINS = {"target": "q", "kp": "v", "kd": "v"}
+_GAINS = {"target": "q", "kp": "joint", "kd": "joint"}
 
 
 def pd(links: Links, t: Scalar, q: Field, v: Field, target: Field, kp: Field, kd: Field) -> Field:
@@ -110,7 +110,7 @@ HOLD = Law("hold", _of_joints(hold), _GAINS)
 FEED_FORWARD = Law(
     "feed_forward",
     feed_forward,
-    {"kp": "v", "kd": "v", "target": "q", "speed": "v", "ahead": "v"},
+    {"kp": "joint", "kd": "joint", "target": "q", "speed": "v", "ahead": "tau"},
     each=("target", "speed", "ahead"),
 )
 COMPUTED_TORQUE = Law("computed_torque", computed_torque_of_joints, _GAINS, followed=False)

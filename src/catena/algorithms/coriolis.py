@@ -121,7 +121,7 @@ def coriolis_matrix(links: Any, q: Field, v: Field) -> list[list[Scalar]]:
     return C
 
 
-CORIOLIS_TIMES = Function("coriolis_times", coriolis_times, {"q": "q", "v": "v", "x": "v"}, {"y": "v"})
+CORIOLIS_TIMES = Function("coriolis_times", coriolis_times, {"q": "q", "v": "v", "x": "v"}, {"y": "tau"})
 CORIOLIS_MATRIX = Function(
     "coriolis_matrix",
     coriolis_matrix,

@@ -65,7 +65,7 @@ INVERSE_DYNAMICS = Function(
     "inverse_dynamics/denoc",
     inverse_dynamics,
     {"q": "q", "v": "v", "a": "v", "f_ext": "force"},
-    {"tau": "v"},
+    {"tau": "tau"},
     optional=("f_ext",),
 )
 POSES_AND_AXES = Function(

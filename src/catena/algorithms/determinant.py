@@ -132,16 +132,16 @@ def _moving_axes(k: Any, q: Dofs, felt: list[Force]) -> list[Scalar]:
 
 LOG_DETERMINANT = Function("log_determinant", log_determinant, {"q": "q"}, {"log_determinant": "robot"})
 FIXMAN_POTENTIAL = Function(
-    "fixman_potential", fixman_potential, {"q": "q", "kT": "robot"}, {"potential": "robot", "torque": "v"}
+    "fixman_potential", fixman_potential, {"q": "q", "kT": "robot"}, {"potential": "robot", "torque": "tau"}
 )
 FIXMAN_POTENTIAL_ACROSS_BONDS = Function(
     "fixman_potential/across_bonds",
     fixman_potential_across_bonds,
     {"q": "q", "kT": "robot"},
-    {"potential": "robot", "torque": "v"},
+    {"potential": "robot", "torque": "tau"},
     regroup=False,
 )
 
 GRADIENT = Function(
-    "logdet_gradient", lambda links, q: log_determinant_gradient(links, q)[1], {"q": "q"}, {"gradient": "v"}
+    "logdet_gradient", lambda links, q: log_determinant_gradient(links, q)[1], {"q": "q"}, {"gradient": "tau"}
 )

@@ -29,5 +29,5 @@ def inverse_diagonal(links: Links, q: Field) -> Field:
     return d
 
 
-DIAGONAL = Function("mass_matrix_diagonal", diagonal, {"q": "q"}, {"d": "v"})
-INVERSE_DIAGONAL = Function("inverse_mass_matrix_diagonal", inverse_diagonal, {"q": "q"}, {"d": "v"})
+DIAGONAL = Function("mass_matrix_diagonal", diagonal, {"q": "q"}, {"d": "joint"})
+INVERSE_DIAGONAL = Function("inverse_mass_matrix_diagonal", inverse_diagonal, {"q": "q"}, {"d": "joint"})

@@ -167,7 +167,7 @@ MOMENTUM = Function("momentum", momentum, _QV, {"momentum": "robot:6"})
 MOMENTUM_AXES = Function("momentum_axes", momentum_axes, _Q, {"axes": "axes"})
 KINETIC_ENERGY = Function("kinetic_energy", kinetic_energy, _QV, {"energy": "robot"})
 QUADRATIC_FORM = Function("quadratic_form", quadratic_form, _QV, {"form": "robot"})
-GRAVITY_TORQUE = Function("gravity_torque", gravity_torque, _Q, {"tau": "v"})
+GRAVITY_TORQUE = Function("gravity_torque", gravity_torque, _Q, {"tau": "tau"})
 
 CENTER_OF_MASS = Function("center_of_mass", center_of_mass, _Q, {"c": "robot:3"}, regroup=False)
 POTENTIAL_ENERGY = Function("potential_energy", potential_energy, _Q, {"energy": "robot"}, regroup=False)

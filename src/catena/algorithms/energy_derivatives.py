@@ -98,7 +98,7 @@ def _rows(columns: list[Force]) -> Matrix:
 _QV = {"q": "q", "v": "v"}
 _OUTPUTS = {"dq": "dense:6,nv", "dv": "dense:6,nv"}
 
-KINETIC_ENERGY_GRADIENT = Function("kinetic_energy_gradient", kinetic_energy_gradient, _QV, {"dq": "v", "dv": "v"})
+KINETIC_ENERGY_GRADIENT = Function("kinetic_energy_gradient", kinetic_energy_gradient, _QV, {"dq": "tau", "dv": "tau"})
 MOMENTUM_SLOPES = Function("momentum_slopes", momentum_slopes, _QV, {"dq": "axes", "dv": "axes"})
 
 

@@ -45,5 +45,4 @@ def exerted_by(all_of_them: Acting) -> Function:
         {"wrench": "force", "point": "point", **stiff.memory},
         positive=("dt",),
         regroup=False,
-        roles=acting.roles,
     )

@@ -207,7 +207,7 @@ def at_parent(cut: Cut, k: Any) -> tuple[Any, Motion]:
     return cut.W[k.parent], cut.u[k.parent] + cut.w[k.parent]
 
 
-_STATE = {"q": "q", "v": "v", "tau": "v", "f_ext": "force"}
+_STATE = {"q": "q", "v": "v", "tau": "tau", "f_ext": "force"}
 
 
 def _function(name: str, algorithm: Any, inputs: dict[str, str], outputs: dict[str, str], *optional: str) -> Function:
@@ -216,4 +216,4 @@ def _function(name: str, algorithm: Any, inputs: dict[str, str], outputs: dict[s
 
 FIXMAN = _function("forward_dynamics/fixman", forward_dynamics, _STATE, {"a": "v"}, "f_ext")
 REACTIONS = _function("reactions", reactions, _STATE, {"a": "v", "wrench": "force"}, "f_ext")
-SOLVE = _function("solve/fixman", solve, {"q": "q", "b": "v"}, {"x": "v"})
+SOLVE = _function("solve/fixman", solve, {"q": "q", "b": "tau"}, {"x": "v"})

@@ -14,7 +14,6 @@ from itertools import count
 from typing import Any
 
 from catena.algorithms.altered import Altered, AlteredLink
-from catena.functions.following import OF_LEADERS, leads
 from catena.model.actuators import DRIVE
 from catena.scalars import Scalar
 from catena.spatial import ArticulatedInertia, Dofs, Force, RigidInertia, Transform, Vec3
@@ -146,12 +145,6 @@ class Acting:
     def memory(self) -> dict[str, str]:
         """The kinds of those that steps give anew, by name."""
         return {names[own]: force.inputs[own] for force, names in self.each for own in force.memory}
-
-    @property
-    def roles(self) -> dict[str, str]:
-        """What followers have of them: nothing, unless own names say that they are configurations or motions."""
-        owns = [item for _, names in self.each for item in names.items()]
-        return {name: own if leads(own) is not None else OF_LEADERS for own, name in owns}
 
     @property
     def at_links(self) -> bool:

@@ -151,7 +151,7 @@ def fd4(links: Links, q: Field, v: Field, tau: Field, f_ext: Field | None = None
 
 
 def _forward(name: str, algorithm: Callable[..., Any], **more: str) -> Function:
-    inputs = {"q": "q", "v": "v", "tau": "v", "f_ext": "force"}
+    inputs = {"q": "q", "v": "v", "tau": "tau", "f_ext": "force"}
     return Function(f"forward_dynamics/{name}", algorithm, inputs, {"a": "v", **more}, optional=("f_ext",))
 
 

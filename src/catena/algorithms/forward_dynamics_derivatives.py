@@ -152,7 +152,7 @@ def _forward_dynamics_derivatives(acting: AtJoints) -> Function:
     return Function(
         f"forward_dynamics_derivatives{acting.suffix}",
         partial(forward_dynamics_derivatives, acting=acting),
-        {"q": "q", "v": "v", "tau": "v", "f_ext": "force"},
+        {"q": "q", "v": "v", "tau": "tau", "f_ext": "force"},
         {"dq": "dense:nv,nv", "dv": "dense:nv,nv", "dtau": "dense:nv,nv"},
         optional=("f_ext",),
         recipe=rolled,

@@ -153,9 +153,10 @@ def whitened(links: Links, q: Field, G: Field, D: Field, x: Field) -> Field:
     return D_whitened(links, D, U_solve(links, q, G, x))
 
 
-_U = {"q": "q", "G": "axes", "x": "v"}
+_U, _UT = {"q": "q", "G": "axes", "x": "tau"}, {"q": "q", "G": "axes", "x": "v"}
 _D = {"D": "small", "x": "v"}
 _FACTORED = {"q": "q", "G": "axes", "D": "small", "x": "v"}
+_INVERSE = {**_FACTORED, "x": "tau"}
 
 FACTOR = Function("innovations/factor", factor, {"q": "q"}, {"G": "axes", "D": "small"})
 INERTIAS = Function(
@@ -166,14 +167,14 @@ INERTIAS = Function(
     regroup=False,
     choose=False,
 )
-U_TIMES = Function("innovations/U_times", U_times, _U, {"y": "v"})
-U_SOLVE = Function("innovations/U_solve", U_solve, _U, {"y": "v"})
-UT_TIMES = Function("innovations/Ut_times", Ut_times, _U, {"y": "v"})
-UT_SOLVE = Function("innovations/Ut_solve", Ut_solve, _U, {"y": "v"})
-D_TIMES = Function("innovations/D_times", D_times, _D, {"y": "v"})
-D_SOLVE = Function("innovations/D_solve", D_solve, _D, {"y": "v"})
-TIMES = Function("innovations/times", times, _FACTORED, {"y": "v"})
-SOLVE = Function("innovations/solve", solve, _FACTORED, {"y": "v"})
-ROOT = Function("innovations/root", root, _FACTORED, {"y": "v"})
+U_TIMES = Function("innovations/U_times", U_times, _U, {"y": "tau"})
+U_SOLVE = Function("innovations/U_solve", U_solve, _U, {"y": "tau"})
+UT_TIMES = Function("innovations/Ut_times", Ut_times, _UT, {"y": "v"})
+UT_SOLVE = Function("innovations/Ut_solve", Ut_solve, _UT, {"y": "v"})
+D_TIMES = Function("innovations/D_times", D_times, _D, {"y": "tau"})
+D_SOLVE = Function("innovations/D_solve", D_solve, {**_D, "x": "tau"}, {"y": "v"})
+TIMES = Function("innovations/times", times, _FACTORED, {"y": "tau"})
+SOLVE = Function("innovations/solve", solve, _INVERSE, {"y": "v"})
+ROOT = Function("innovations/root", root, _FACTORED, {"y": "tau"})
 INVERSE_ROOT = Function("innovations/inverse_root", inverse_root, _FACTORED, {"y": "v"})
-WHITENED = Function("innovations/whitened", whitened, _FACTORED, {"y": "v"})
+WHITENED = Function("innovations/whitened", whitened, _INVERSE, {"y": "v"})

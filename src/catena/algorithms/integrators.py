@@ -144,11 +144,9 @@ def rates_function(dynamics: Function, forces: Sequence[ForceElement] = ()) -> F
         actions = acting.during(links, q, v, 0, dict(zip(acting.inputs, given, strict=True)))
         return rates, _moved(links, dynamics, q, v, tau, f_ext, actions, acting.at_links)
 
-    inputs = {"q": "q", "v": "v", "tau": "v", "f_ext": "force", **acting.inputs}
+    inputs = {"q": "q", "v": "v", "tau": "tau", "f_ext": "force", **acting.inputs}
     name = "/".join(["rates", dynamics.name, *acting.words])
-    return replace(
-        dynamics, name=name, algorithm=algorithm, inputs=inputs, outputs={"q": "q", "v": "v"}, roles=acting.roles
-    )
+    return replace(dynamics, name=name, algorithm=algorithm, inputs=inputs, outputs={"q": "q", "v": "v"})
 
 
 def _moved(
@@ -176,7 +174,7 @@ def step_function(integrator: str, dynamics: Function, forces: Sequence[ForceEle
     """
     advance, acting = INTEGRATORS[integrator], Acting(forces)
     stiff, others = acting.only(lambda force: force.stiff), acting.only(lambda force: not force.stiff)
-    inputs = {"q": "q", "v": "v", "tau": "v", "dt": "robot", "f_ext": "force", **acting.inputs}
+    inputs = {"q": "q", "v": "v", "tau": "tau", "dt": "robot", "f_ext": "force", **acting.inputs}
 
     def algorithm(
         links: Links, q: Field, v: Field, tau: Field | Acts, dt: Scalar, f_ext: Field | Acts | None = None, *given: Any
@@ -204,7 +202,6 @@ def step_function(integrator: str, dynamics: Function, forces: Sequence[ForceEle
         regroup=dynamics.regroup,
         choose=dynamics.choose,
         cut=dynamics.cut,
-        roles=acting.roles,
     )
 
 

@@ -140,7 +140,7 @@ def _torque_slopes(acting: AtJoints) -> Function:
         f"torque_slopes{acting.suffix}",
         partial(torque_slopes, acting=acting),
         {"q": "q", "v": "v", "a": "v", "dq": "v", "dv": "v", "f_ext": "force"},
-        {"tau": "v"},
+        {"tau": "tau"},
         optional=("f_ext",),
     )
 

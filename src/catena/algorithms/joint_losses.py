@@ -53,7 +53,7 @@ def joint_losses(links: Links, v: Field) -> Field:
     return losses
 
 
-JOINT_LOSSES = Function("joint_losses", joint_losses, inputs={"v": "v"}, outputs={"tau": "v"})
+JOINT_LOSSES = Function("joint_losses", joint_losses, inputs={"v": "v"}, outputs={"tau": "tau"})
 
 
 @dataclass(frozen=True)

@@ -96,7 +96,7 @@ def wrench_torques(links: Links, q: Field, f_ext: Field) -> Field:
 
 PLACEMENTS = Function("placements", placements, {"q": "q"}, {"rotation": "rotation", "position": "point"})
 JOINT_AXES = Function("joint_axes", joint_axes, {"q": "q"}, {"axes": "axes"})
-WRENCH_TORQUES = Function("wrench_torques", wrench_torques, {"q": "q", "f_ext": "force"}, {"tau": "v"})
+WRENCH_TORQUES = Function("wrench_torques", wrench_torques, {"q": "q", "f_ext": "force"}, {"tau": "tau"})
 LINK_VELOCITIES = {
     frame: Function(
         f"link_velocities/{frame}", partial(link_velocities, frame=frame), {"q": "q", "v": "v"}, {"V": "motion"}

@@ -106,8 +106,8 @@ def mass_matrix_times(links: Links, q: Field, x: Field) -> Field:
 
 _STATE = {"q": "q", "v": "v", "a": "v", "f_ext": "force"}
 
-MASS_MATRIX_TIMES = Function("mass_matrix_times", mass_matrix_times, inputs={"q": "q", "x": "v"}, outputs={"y": "v"})
-INVERSE_DYNAMICS = Function("inverse_dynamics", inverse_dynamics, _STATE, {"tau": "v"}, optional=("f_ext",))
+MASS_MATRIX_TIMES = Function("mass_matrix_times", mass_matrix_times, inputs={"q": "q", "x": "v"}, outputs={"y": "tau"})
+INVERSE_DYNAMICS = Function("inverse_dynamics", inverse_dynamics, _STATE, {"tau": "tau"}, optional=("f_ext",))
 INTERLINK_FORCES = Function(
     "interlink_forces",
     lambda *arguments: recursive_spatial_dynamics(*arguments)[3],
@@ -127,7 +127,7 @@ RECURSIVE_SPATIAL_DYNAMICS = Function(
     "spatial_dynamics",
     recursive_spatial_dynamics,
     _STATE,
-    {"tau": "v", "velocity": "motion", "acceleration": "motion", "force": "force"},
+    {"tau": "tau", "velocity": "motion", "acceleration": "motion", "force": "force"},
     optional=("f_ext",),
     regroup=False,
 )

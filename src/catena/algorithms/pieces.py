@@ -319,7 +319,7 @@ def functions(ports: tuple[int, ...]) -> dict[str, Function]:
     gathering = _function(
         f"gather/{_name(ports)}",
         partial(gather, ports),
-        {"q": "q", "b": "v", "last": "link", **_MOVING},
+        {"q": "q", "b": "tau", "last": "link", **_MOVING},
         {name: f"robot{width}" for name, width in widths.items()},
     )
     coupling = _function(
@@ -346,7 +346,7 @@ _MOVING = {"v": "v", "w": "robot:3", "f_ext": "force"}
 def finishing(ports: tuple[int, ...]) -> Function:
     """The last of them."""
     ends = {"first": "link", "last": "link", "alpha": f"robot:{len(ports)}", "t": f"robot:{len(ports)}"}
-    inputs = {"q": "q", "b": "v", **ends, **_MOVING}
+    inputs = {"q": "q", "b": "tau", **ends, **_MOVING}
     return _function(f"finish/{_name(ports)}", partial(finish, ports), inputs, {"x": "v", "tip": f"robot:{len(ports)}"})
 
 

@@ -145,13 +145,13 @@ def log_determinant(links: Links, q: Field) -> Field:
     return total
 
 
-_STATE = {"q": "q", "v": "v", "tau": "v", "f_ext": "force"}
+_STATE = {"q": "q", "v": "v", "tau": "tau", "f_ext": "force"}
 
 POINT_MASS = Function(
     "forward_dynamics/point_mass", forward_dynamics, _STATE, {"a": "v"}, optional=("f_ext",), regroup=False
 )
 TENSIONS = Function("tensions", tensions, _STATE, {"a": "v", "tension": "link"}, optional=("f_ext",), regroup=False)
-SOLVE = Function("solve/point_mass", solve, {"q": "q", "b": "v"}, {"x": "v"}, regroup=False)
+SOLVE = Function("solve/point_mass", solve, {"q": "q", "b": "tau"}, {"x": "v"}, regroup=False)
 LOG_DETERMINANT = Function(
     "log_determinant/point_mass", log_determinant, {"q": "q"}, {"log_determinant": "robot"}, regroup=False
 )

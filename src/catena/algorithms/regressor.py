@@ -94,7 +94,7 @@ def torques_by_parameters(ask: Ask, acting: AtJoints, q: Any, v: Any, a: Any) ->
 
 
 _STATE = {"q": "q", "v": "v", "a": "v"}
-_INVERSE_DYNAMICS = Function("inverse_dynamics/plain", inverse_dynamics, _STATE, {"tau": "v"})
+_INVERSE_DYNAMICS = Function("inverse_dynamics/plain", inverse_dynamics, _STATE, {"tau": "tau"})
 _PLAIN, _LOSING = (with_parameters(f) for f in (_INVERSE_DYNAMICS, with_joint_losses(_INVERSE_DYNAMICS)))
 _PIECE = 2**24  # so many numbers of unit vectors at a time
 

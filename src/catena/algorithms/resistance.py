@@ -102,7 +102,7 @@ class JointFriction(ForceElement):
     """Dry friction of all joints, which sticks."""
 
     name = "sticking"
-    inputs: Mapping[str, str] = MappingProxyType({"bristles": "v", "gained": "v"})
+    inputs: Mapping[str, str] = MappingProxyType({"bristles": "joint", "gained": "joint"})
     memory = ("bristles", "gained")
     at_links = False
 

@@ -72,8 +72,8 @@ def solve(links: Any, q: Field, x: Field) -> list[Scalar]:
 FORWARD_DYNAMICS = Function(
     "forward_dynamics/dense",
     forward_dynamics,
-    {"q": "q", "v": "v", "tau": "v", "f_ext": "force"},
+    {"q": "q", "v": "v", "tau": "tau", "f_ext": "force"},
     {"vdot": "dense:nv"},
     optional=("f_ext",),
 )
-SOLVE = Function("dense/solve", solve, {"q": "q", "x": "v"}, {"y": "dense:nv"})
+SOLVE = Function("dense/solve", solve, {"q": "q", "x": "tau"}, {"y": "dense:nv"})

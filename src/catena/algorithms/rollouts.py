@@ -180,7 +180,7 @@ def torques(control: Law) -> Function:
         return (found[0], at_base(links, found[1])) if control.remembers else found
 
     inputs = {"q": "q", "v": "v", "t": "robot", **control.memory, **control.inputs}
-    return Function(f"torques/{control.name}", algorithm, inputs, {"tau": "v", **control.memory})
+    return Function(f"torques/{control.name}", algorithm, inputs, {"tau": "tau", **control.memory})
 
 
 def _too_fast(links: Links, v: Field, bound: Scalar) -> Scalar:

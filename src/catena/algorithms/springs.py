@@ -141,10 +141,10 @@ def _rates(links: Links, q: Field, rate: Field, *, by: Any) -> Field:
     return torques
 
 
-JOINT_SPRINGS = Function("joint_springs", joint_springs, inputs={"q": "q"}, outputs={"tau": "v"})
+JOINT_SPRINGS = Function("joint_springs", joint_springs, inputs={"q": "q"}, outputs={"tau": "tau"})
 SPRING_ENERGY = Function("spring_energy", spring_energy, inputs={"q": "q"}, outputs={"energy": "robot"})
 SPRINGS_BY_STIFFNESS, SPRINGS_BY_REST = (
-    Function(f"joint_springs/{name}", partial(_rates, by=by), {"q": "q", "rate": "v"}, {"tau": "v"})
+    Function(f"joint_springs/{name}", partial(_rates, by=by), {"q": "q", "rate": "v"}, {"tau": "tau"})
     for name, by in (("by_stiffness", springs_by_stiffness), ("by_rest", springs_by_rest))
 )
 

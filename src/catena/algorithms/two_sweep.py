@@ -74,7 +74,7 @@ def _bias_acceleration(k: Any, phi: Transform, own: Motion, q: Dofs, v: Dofs) ->
 TWO_SWEEP = Function(
     "forward_dynamics/two_sweep",
     two_sweep,
-    {"q": "q", "v": "v", "tau": "v", "f_ext": "force"},
+    {"q": "q", "v": "v", "tau": "tau", "f_ext": "force"},
     {"a": "v"},
     optional=("f_ext",),
 )

@@ -122,10 +122,10 @@ def elements(links: Any, q: Field) -> tuple[Matrix, Matrix]:
 FORWARD_DYNAMICS = Function(
     "forward_dynamics/udu",
     forward_dynamics,
-    {"q": "q", "v": "v", "tau": "v", "f_ext": "force"},
+    {"q": "q", "v": "v", "tau": "tau", "f_ext": "force"},
     {"vdot": "v"},
     optional=("f_ext",),
 )
-SOLVE = Function("udu/solve", solve, {"q": "q", "x": "v"}, {"y": "v"})
+SOLVE = Function("udu/solve", solve, {"q": "q", "x": "tau"}, {"y": "v"})
 ELEMENTS = Function("udu/elements", elements, {"q": "q"}, {"U": "dense:nv,nv", "D": "dense:nv,nv"})
 FACTORS = Function("udu/factors", factors, {"q": "q"}, {"psi": "axes", "m": "small"})

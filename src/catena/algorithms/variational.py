@@ -37,7 +37,8 @@ def newton(control: Law = NOTHING, losses: bool = False, springs: bool = True) -
     The state is q and the momentum p; u and tau, which belong to a step, are carried along. A controller is asked at
     the start of a step, with the speed u of the step before.
     """
-    inputs = {"q": "q", "p": "v", "u": "v", "tau": "v", **dict.fromkeys(SUMS, "robot"), "dt": "robot", **control.inputs}
+    outputs = {"q": "q", "p": "tau", "u": "v", "tau": "tau", **dict.fromkeys(SUMS, "robot")}
+    inputs = {**outputs, "dt": "robot", **control.inputs}
 
     def algorithm(links: Any, *given: Any) -> tuple[Any, ...]:
         at = dict(zip(inputs, given, strict=True))
@@ -60,7 +61,6 @@ def newton(control: Law = NOTHING, losses: bool = False, springs: bool = True) -
         return (*fields, *[at_base(links, x) for x in sums])
 
     words = [*(["losses"] if losses else []), *(["springs"] if springs else [])]
-    outputs = {"q": "q", "p": "v", "u": "v", "tau": "v", **dict.fromkeys(SUMS, "robot")}
     name = "/".join(["simulate", "variational", control.name, *words])
     return Repeated(Function(name, algorithm, inputs, outputs, positive=("dt",)), last=("u", "tau", *SUMS))
 

@@ -241,10 +241,6 @@ def _arranged(function: Function, order: Sequence[str]) -> Function:
         algorithm=algorithm,
         inputs={f"x{i}": function.inputs[name] for i, name in enumerate(order)},
         outputs={f"y{i}": k for i, k in enumerate(function.outputs.values())},
-        roles={
-            **{f"x{i}": function.role(name) for i, name in enumerate(order)},
-            **{f"y{i}": function.role(name) for i, name in enumerate(function.outputs)},
-        },
         optional=(),
         shared=renamed(function.shared),
         positive=renamed(function.positive),

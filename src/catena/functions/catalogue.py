@@ -31,7 +31,7 @@ BIAS = Function(
     "bias",
     newton_euler.bias,
     inputs={"q": "q", "v": "v", "f_ext": "force"},
-    outputs={"tau": "v"},
+    outputs={"tau": "tau"},
     optional=("f_ext",),
 )
 

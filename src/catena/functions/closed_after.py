@@ -67,7 +67,7 @@ def after_dynamics(
         a, forces = ask(dynamics, q, v, tau, *others)
         return np.asarray(a), ask(function, *told(q, v, a, forces, others).values())
 
-    inputs = {"q": "q", "v": "v", "tau": "v", **dict.fromkeys(more, "force")}
+    inputs = {"q": "q", "v": "v", "tau": "tau", **dict.fromkeys(more, "force")}
     name = "/".join((function.name, "after dynamics", closures.digest, *more))
     quick = Function(f"{name}/fast", algorithm, inputs, outputs, regroup=function.regroup, loops=False)
     return Function(name, by_recipe, inputs, outputs, recipe=recipe, double=True, fast=quick)

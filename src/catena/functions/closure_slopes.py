@@ -51,7 +51,7 @@ class ClosureSlopes:
 
     def along(self, given: Sequence[str], acting: AtJoints = NOTHING) -> Function:
         """The change of the accelerations along directions."""
-        directions = dict.fromkeys(("dq", "dv", "dtau"), "v")
+        directions = {"dq": "v", "dv": "v", "dtau": "tau"}
 
         def recipe(acting: AtJoints, ask: Ask, *arrays: Array) -> Array:
             return self._along(acting, ask, *arrays)[0]
@@ -60,13 +60,13 @@ class ClosureSlopes:
 
     def against(self, given: Sequence[str], acting: AtJoints = NOTHING) -> Function:
         """The gradients of weighted sums of the accelerations."""
-        outputs = dict.fromkeys(("dq", "dv", "dtau"), "v")
+        outputs = {"dq": "tau", "dv": "tau", "dtau": "v"}
 
         def recipe(acting: AtJoints, ask: Ask, q: Array, v: Array, tau: Array, weight: Array, *f_ext: Array) -> Any:
             matrices = self._columns(0, acting, ask, q, v, tau, *f_ext)
             return tuple(times(np.swapaxes(matrix, -1, -2), weight) for matrix in matrices)
 
-        return self._named_after("acceleration_vjp", {"weight": "v"}, outputs, given, acting, recipe)
+        return self._named_after("acceleration_vjp", {"weight": "tau"}, outputs, given, acting, recipe)
 
     def linearized(self, given: Sequence[str], acting: AtJoints = NOTHING) -> Function:
         """The equations of motion, linearised."""
@@ -103,7 +103,7 @@ class ClosureSlopes:
         pushed = ("f_ext",) if "f_ext" in given else ()
         key = name, pushed, acting
         if key not in self._named:
-            inputs = {"q": "q", "v": "v", "tau": "v", **more, **dict.fromkeys(pushed, "force")}
+            inputs = {"q": "q", "v": "v", "tau": "tau", **more, **dict.fromkeys(pushed, "force")}
             options: Any = {"closures": self._closures.closures, "acting": acting}
             algorithm = partial(getattr(closed_derivatives, name), **options)
             known = "/".join(("forward_dynamics", "closed", name, *pushed, self._closures.digest)) + acting.suffix

@@ -74,16 +74,16 @@ class Closures:
         """The kind of what constraints exert, as an input."""
         forces = {"q": "q", "forces": self.exerted}
         self.pushes = self._function("pushes", forces, {"f": "force"})
-        self.torques_of_forces = self._function("torques_of_forces", forces, {"tau": "v"})
+        self.torques_of_forces = self._function("torques_of_forces", forces, {"tau": "tau"})
         exerted = partial(closed_chains.torques, closures=self.closures)
         self.torques = Function(
-            f"torques/closed/{self.digest}", exerted, {"q": "q", "lam": k}, {"tau": "v"}, loops=False
+            f"torques/closed/{self.digest}", exerted, {"q": "q", "lam": k}, {"tau": "tau"}, loops=False
         )
         self.white_jacobian = self._function("white_jacobian", {"q": "q"}, {"B": f"dense:nv,{self.rows}"})
         self.more = {"f_ext": "force", "gains": "robot:2", "driven": f"robot:3,{self.rows}"}
         """What forward dynamics may be given besides states and torques."""
         self._moved: dict[tuple[str, ...], Function] = {}
-        pushed, answer = {"q": "q", "x": "v", "wanted": k}, {"a": "v", "forces": m}
+        pushed, answer = {"q": "q", "x": "tau", "wanted": k}, {"a": "v", "forces": m}
         self._answer, self._fast_answer = answer, {**answer, "independence": "dense:1"}
         self._fast_response = self._function("response", pushed, self._fast_answer)
         self.response = self._composed("response", self._fast_response, self._responses)
@@ -93,7 +93,7 @@ class Closures:
         """Forward dynamics of calls that give some of "f_ext", "gains" and "driven", or none."""
         more = tuple(name for name in self.more if name in given)
         if more not in self._moved:
-            inputs = {"q": "q", "v": "v", "tau": "v", **{name: self.more[name] for name in more}}
+            inputs = {"q": "q", "v": "v", "tau": "tau", **{name: self.more[name] for name in more}}
             name = "/".join(["forward_dynamics", *more])
             algorithm, recipe = partial(self._traced, more), partial(self._by_loops, more)
             fast = self._function(name, inputs, self._fast_answer, algorithm, recipe)

@@ -34,19 +34,19 @@ def by_whole_tree(found: Followers, function: Function, present: tuple[str, ...]
     inputs = function.given(present)
 
     def recipe(ask: Ask, *arrays: Array) -> Any:
-        pairs = zip(inputs.items(), arrays, strict=True)
-        results = kernel(*[widened_array(found, kind(k), array, function.role(name)) for (name, k), array in pairs])
+        pairs = zip(inputs.values(), arrays, strict=True)
+        results = kernel(*[widened_array(found, kind(k), array) for k, array in pairs])
         results = results if isinstance(results, tuple) else (results,)
-        given = zip(function.outputs.items(), results, strict=True)
-        back = tuple(_narrowed(found, function.role(name), k, np.asarray(x)) for (name, k), x in given)
+        given = zip(function.outputs.values(), results, strict=True)
+        back = tuple(_narrowed(found, k, np.asarray(x)) for k, x in given)
         return back if len(back) > 1 else back[0]
 
     return recipe
 
 
-def _narrowed(found: Followers, role: str, kind_name: str, array: Array) -> Array:
+def _narrowed(found: Followers, kind_name: str, array: Array) -> Array:
     if not is_dense(kind_name):
-        return narrowed_array(found, kind(kind_name), array, role)
+        return narrowed_array(found, kind(kind_name), array)
     words = kind_name.partition(":")[2].split(",")
     leading = array.ndim - len(words)
     return narrowed_matrix(found, "dense:" + ",".join([*["1"] * leading, *words]), array)
@@ -77,13 +77,13 @@ def _solved_by_loops(ask: Ask, q: Array, b: Array) -> Array:
 FORWARD_DYNAMICS = Function(
     f"forward_dynamics/{WORD}",
     coupled_joints.forward_dynamics,
-    {"q": "q", "v": "v", "tau": "v", "f_ext": "force"},
+    {"q": "q", "v": "v", "tau": "tau", "f_ext": "force"},
     {"a": "v"},
     optional=("f_ext",),
     recipe=_moved_by_loops,
 )
 
-SOLVE = Function(f"solve/{WORD}", coupled_joints.solve, {"q": "q", "b": "v"}, {"x": "v"}, recipe=_solved_by_loops)
+SOLVE = Function(f"solve/{WORD}", coupled_joints.solve, {"q": "q", "b": "tau"}, {"x": "v"}, recipe=_solved_by_loops)
 
 
 def _by_matrix(ask: Ask, q: Array) -> Array:

@@ -2,13 +2,15 @@
 
 With G and o of :mod:`catena.model.mimic`, configurations are G q + o and motions G v. Torques of the whole tree are
 those of the leaders and nothing at followers; what comes back as torques, gradients or columns of Jacobians is Gᵀ times
-it, and what comes back as motions or configurations is that of the leaders. The scalars are of any kind.
+it, and what comes back as motions or configurations is that of the leaders. Which of these an array is, its kind says.
+The scalars are of any kind.
 """
 
 from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -20,56 +22,16 @@ from catena.scalars import Scalar
 
 Array = npt.NDArray[Any]
 
-OF_LEADERS = "of leaders"
-"""The role of arrays that leaders alone have, going in and coming out: what forces take and remember."""
-
-_OF_JOINTS = ("armature", "damping", "friction", "stiffness", "rest")
-
-LEADING_INPUTS = frozenset(("tau", "b", "kp", "kd", *_OF_JOINTS, OF_LEADERS))
-"""Inputs that leaders have and followers have nothing of: torques, gains, numbers of joints and of forces."""
-
-MOVING_INPUTS = frozenset(
-    ("q", "q0", "q1", "goal", "target", "v", "v1", "a", "x", "dv", "q_rate", "dv_rate", "v_rate", "a_rate")
-)
-"""Inputs that followers share with their leaders: configurations and motions."""
-
-CONFIGURATIONS = frozenset(("q", "q0", "q1", "goal", "target"))
-"""Those that have offsets."""
-
-LEADING_OUTPUTS = frozenset(("q", "a", "v", "x", "rate", "q_rate", "v_rate", OF_LEADERS))
-"""Outputs of which leaders have all: configurations, motions, and what forces remember."""
-
-FELT_OUTPUTS = frozenset(("tau", "y", "gradient", "axes"))
-"""Outputs of followers that their leaders feel: torques, gradients, columns of Jacobians."""
-
-
-def leads(role: str) -> bool | None:
-    """Whether leaders alone have an input, or followers have their part of it; None if nobody knows.
-
-    A direction, "dq", is as its input is. A weight is as results depend on it: as what leads if the result does.
-    """
-    if role in LEADING_INPUTS or role in MOVING_INPUTS:
-        return role in LEADING_INPUTS
-    if role[:1] == "d":
-        return leads(role[1:])
-    return is_led(role[1:]) if role[:1] == "w" else None
-
-
-def is_led(role: str) -> bool | None:
-    """Whether leaders have all of an output, or feel that of followers too; None if nobody knows.
-
-    A gradient, "dq", is felt if followers move with the input; by torques, leaders have all of it.
-    """
-    if role in LEADING_OUTPUTS or role in FELT_OUTPUTS:
-        return role in LEADING_OUTPUTS
-    return leads(role[1:]) if role[:1] == "d" else None
-
 
 def understood(function: Function) -> bool:
     """Whether it is known of every array of coordinates or speeds what followers have to do with it."""
-    inputs = [function.role(name) for name, of in function.inputs.items() if kind(of).per in ("q", "v")]
-    outputs = [name for name, of in function.outputs.items() if not is_dense(of) and kind(of).per in ("q", "v")]
-    return None not in [*map(leads, inputs), *[is_led(function.role(name)) for name in outputs]]
+    given, found = function.inputs.values(), [of for of in function.outputs.values() if not is_dense(of)]
+    return all(k.variance for k in map(kind, [*given, *found]) if k.per in ("q", "v"))
+
+
+def _are_of_leaders(k: Kind) -> bool:
+    """Whether followers have nothing of such numbers where they go in."""
+    return k.variance in ("force", "joint")
 
 
 def _map(found: Followers, per: str) -> tuple[list[int], list[float], list[int]]:
@@ -78,27 +40,27 @@ def _map(found: Followers, per: str) -> tuple[list[int], list[float], list[int]]
     return source, ratio, own
 
 
-def widened(found: Followers, k: Kind, numbers: Sequence[Scalar], role: str) -> list[Scalar]:
+def widened(found: Followers, k: Kind, numbers: Sequence[Scalar]) -> list[Scalar]:
     """An array of coordinates or speeds, `width` numbers each, for the whole tree."""
     source, ratio, own = _map(found, k.per)
     w = k.width
-    if leads(role):
+    if _are_of_leaders(k):
         wide: list[Scalar] = [0.0] * (w * len(source))
         for place, i in enumerate(own):
             wide[w * i : w * i + w] = numbers[w * place : w * place + w]
         return wide
     rows = [[_times(s, x) for x in numbers[w * i : w * i + w]] for i, s in zip(source, ratio, strict=True)]
-    if k.per == "q" and role in CONFIGURATIONS:
+    if k.variance == "configuration":
         offsets = found.q_offset.tolist()
         rows = [[x + o if o else x for x in row] for row, o in zip(rows, offsets, strict=True)]
     return [x for row in rows for x in row]
 
 
-def narrowed(found: Followers, k: Kind, numbers: Sequence[Scalar], role: str) -> list[Scalar]:
+def narrowed(found: Followers, k: Kind, numbers: Sequence[Scalar]) -> list[Scalar]:
     """An array of the whole tree's coordinates or speeds, `width` numbers each, for those of the robot."""
     source, ratio, own = _map(found, k.per)
     w = k.width
-    if is_led(role):
+    if k.variance != "force":
         return [x for i in own for x in numbers[w * i : w * i + w]]
     sums: list[list[Scalar]] = [list(numbers[w * i : w * i + w]) for i in own]
     for i in sorted(set(range(len(source))) - set(own)):
@@ -126,42 +88,40 @@ def narrowed_along(found: Followers, array: Array, axis: int, per: str = "v") ->
     return np.moveaxis(sums, 0, axis)
 
 
-def widened_array(found: Followers, k: Kind, array: Array, role: str) -> Array:
+def widened_array(found: Followers, k: Kind, array: Array) -> Array:
     """The same as :func:`widened` for arrays with leading dimensions."""
     if k.pieces:
         sizes = found.whole.n, len(found.q_own), len(found.v_own)
-        return _piecewise(k, array, sizes, lambda piece, x, name: widened_array(found, piece, x, name))
+        return _piecewise(k, array, sizes, partial(widened_array, found))
     if k.per not in ("q", "v"):
         return array
     axis = -1 - len(k.shape)
     moved = np.moveaxis(array, axis, -1)
     source, ratio, own = _map(found, k.per)
-    if leads(role):
+    if _are_of_leaders(k):
         wide = np.zeros((*moved.shape[:-1], len(source)), moved.dtype)
         wide[..., own] = moved
     else:
         wide = moved[..., source] * np.asarray(ratio, moved.dtype)
-        if k.per == "q" and role in CONFIGURATIONS:
+        if k.variance == "configuration":
             wide = wide + found.q_offset.astype(moved.dtype)
     return np.moveaxis(wide, -1, axis)
 
 
-def narrowed_array(found: Followers, k: Kind, array: Array, role: str) -> Array:
+def narrowed_array(found: Followers, k: Kind, array: Array) -> Array:
     """The same as :func:`narrowed` for arrays with leading dimensions; pieces are gradients by these."""
     if k.pieces:
         sizes = found.whole.n, found.whole.nq, found.whole.nv
-        return _piecewise(k, array, sizes, lambda piece, x, name: narrowed_array(found, piece, x, f"d{name}"))
+        return _piecewise(k, array, sizes, partial(narrowed_array, found))
     if k.per not in ("q", "v"):
         return array
     axis = array.ndim - 1 - len(k.shape)
-    if is_led(role):
+    if k.variance != "force":
         return np.take(array, _map(found, k.per)[2], axis=axis)
     return narrowed_along(found, array, axis, k.per)
 
 
-def _piecewise(
-    k: Kind, array: Array, sizes: tuple[int, int, int], change: Callable[[Kind, Array, str], Array]
-) -> Array:
+def _piecewise(k: Kind, array: Array, sizes: tuple[int, int, int], change: Callable[[Kind, Array], Array]) -> Array:
     """A row of several arrays, of a mechanism of these sizes (links, nq, nv), each changed by itself."""
     shapes = {name: piece.full_shape(*sizes) for name, piece in k.pieces.items()}
     ends = list(itertools.accumulate(int(np.prod(shape)) for shape in shapes.values()))
@@ -169,7 +129,7 @@ def _piecewise(
     changed = []
     for (name, piece), part in zip(k.pieces.items(), parts, strict=True):
         given = part.reshape(*array.shape[:-1], *shapes[name])
-        changed.append(change(piece, given, name).reshape(*array.shape[:-1], -1))
+        changed.append(change(piece, given).reshape(*array.shape[:-1], -1))
     return np.concatenate(changed, axis=-1)
 
 

@@ -20,7 +20,8 @@ class Kind:
     """One kind of array: `width` numbers per entry of "q", per entry of "v", per "link", or for the whole "robot".
 
     One that is "packed" holds `pieces` of other kinds, by name, one after the other in a single row; an algorithm gets
-    a mapping with a field, or an object of the whole robot, for each.
+    a mapping with a field, or an object of the whole robot, for each. `variance`, one of :data:`VARIANCES`, says what
+    becomes of such numbers where joints follow others; it is empty where that has no meaning.
     """
 
     per: str
@@ -29,6 +30,7 @@ class Kind:
     build: Build
     take: Callable[[Any], list[Scalar]] = leaves
     pieces: Mapping[str, Kind] = field(default_factory=dict, compare=False)
+    variance: str = ""
 
     def count(self, nq: int, nv: int) -> int:
         """How many numbers belong to a joint with nq coordinates and nv speeds."""
@@ -59,32 +61,49 @@ def _spatial_columns(value: Any) -> list[Scalar]:
     return [x for column in columns for x in column.components]
 
 
+VARIANCES = ("configuration", "motion", "force", "joint")
+"""What numbers of joints are. Followers have their part of a configuration or a motion, G q + o or G v, and of what
+comes out leaders have all; a force is that of leaders where it goes in, and where it comes out they feel followers, Gᵀ
+times it. What is a "joint"'s own, such as an armature, leaders have alone."""
+
+
+def _joints(per: str, variance: str) -> Kind:
+    return Kind(per, 1, (), Dofs, variance=variance)
+
+
 KINDS: Mapping[str, Kind] = {
-    "q": Kind("q", 1, (), Dofs),
-    "coordinates": Kind("q", 1, (), Dofs),
-    "v": Kind("v", 1, (), Dofs),
+    "q": _joints("q", "configuration"),
+    "v": _joints("v", "motion"),
+    "tau": _joints("v", "force"),
+    "joint": _joints("v", "joint"),
+    "coordinates": _joints("q", "configuration"),
+    "rates": _joints("q", "motion"),
+    "slopes": _joints("q", "force"),
+    "joint_q": _joints("q", "joint"),
     "force": Kind("link", 6, (6,), Force.of),
     "motion": Kind("link", 6, (6,), Motion.of),
     "link": Kind("link", 1, (), lambda numbers: numbers[0]),
     "point": Kind("link", 3, (3,), lambda numbers: Vec3(*numbers)),
     "rotation": Kind("link", 9, (3, 3), lambda numbers: Mat3(*numbers)),
     "symmetric": Kind("link", 6, (6,), lambda numbers: Sym3(*numbers)),
-    "axes": Kind("v", 6, (6,), _columns, _spatial_columns),
+    "axes": Kind("v", 6, (6,), _columns, _spatial_columns, variance="force"),
     "small": Kind("v", 6, (6,), _small, _small_rows),
 }
-"""The kinds by name. "coordinates": the numbers of "q" as plain numbers, not as a place from which one moves; "axes":
-six numbers for each degree of freedom; "small": the lower triangle of a symmetric matrix for each joint, a row of six
-for each degree of freedom. Besides these, "link:9" is nine numbers for each link, "robot" one scalar, "robot:6" six,
-"robot:2,3" two rows of three, "dense:nv,nv" a whole matrix, and "parameters" all pieces of :data:`PARAMETERS` in one
-row."""
+"""The kinds by name.
+
+- "q": a configuration; "v": speeds, accelerations, directions; "tau": torques, and gradients by motions; "joint": what
+  belongs to joints, such as an armature or a gain, and "joint_q" such of their coordinates;
+- "coordinates": the numbers of "q" as plain numbers, not as a place one moves from, with "rates" as directions and
+  "slopes" as gradients;
+- "axes": six numbers for each degree of freedom; "small": the lower triangle of a symmetric matrix for each joint, a
+  row of six for each degree of freedom.
+
+Besides these, "link:9" is nine numbers for each link, "robot" one scalar, "robot:6" six, "robot:2,3" two rows of three,
+"dense:nv,nv" a whole matrix, and "parameters" all pieces of :data:`PARAMETERS` in one row."""
 
 PARAMETERS = {
     "inertial": "link:10",
-    "armature": "v",
-    "damping": "v",
-    "friction": "v",
-    "stiffness": "v",
-    "rest": "v",
+    **dict.fromkeys(("armature", "damping", "friction", "stiffness", "rest"), "joint"),
     "gravity": "robot:3",
 }
 """What a vector of a robot's parameters is made of, in order: ten numbers of each link, five of each degree of freedom
@@ -104,6 +123,11 @@ def kind(name: str) -> Kind:
         )
     shape = tuple(int(part) for part in size.split(",")) if size else ()
     return Kind(word, math.prod(shape), shape, list if size else lambda numbers: numbers[0])
+
+
+def is_of_dofs(name: str) -> bool:
+    """Whether this is the kind of an array with one number for each degree of freedom."""
+    return kind(name).per == "v" and kind(name).width == 1
 
 
 def pieces_of(name: str) -> Mapping[str, str]:
@@ -164,9 +188,8 @@ class Function:
     numbers in float64 whatever its own results are in.
     `steepness` is set where straight-line code grows with the cube of the length of a chain, and the larger the faster:
     long before other functions, that is too much to compile. Of an algorithm that does more with links than to sweep
-    over them (numbers them, walks from one to the base) no loops can be made: `loops=False` says so. `roles` tells what
-    arrays are that do not go by their usual names. `adopts` is the function that this one is
-    with the numbers of a robot as one more input.
+    over them (numbers them, walks from one to the base) no loops can be made: `loops=False` says so. `adopts` is the
+    function that this one is with the numbers of a robot as one more input.
     `fast` gives the same by one kernel, and infinite or no numbers for samples that only the recipe can answer.
     """
 
@@ -185,15 +208,8 @@ class Function:
     double: bool = False
     steepness: int = 0
     loops: bool = True
-    roles: Mapping[str, str] = field(default_factory=dict)
     adopts: Function | None = None
     fast: Function | None = None
-
-    def role(self, name: str) -> str:
-        """The usual name of an array, such as "tau"; a direction of it is "dtau", a weight "wtau"."""
-        if name not in self.roles and name[:1] in ("d", "w") and name[1:] in self.roles:
-            return name[:1] + self.roles[name[1:]]
-        return self.roles.get(name, name)
 
     @property
     def question(self) -> str:

@@ -269,8 +269,8 @@ def step_by_columns(step: Function) -> Function:
 
 
 _OUTPUTS = {"A": "dense:2nv,2nv", "B": "dense:2nv,nv"}
-_FLOW = {"q": "q", "v": "v", "tau": "v", "f_ext": "force"}
-_STEP = {"q": "q", "v": "v", "tau": "v", "dt": "robot", "f_ext": "force"}
+_FLOW = {"q": "q", "v": "v", "tau": "tau", "f_ext": "force"}
+_STEP = {"q": "q", "v": "v", "tau": "tau", "dt": "robot", "f_ext": "force"}
 
 
 def _function(integrator: str | None, acting: AtJoints) -> Function:

@@ -40,7 +40,7 @@ def trace(lowered: Lowered, function: Function, present: tuple[str, ...] = ()) -
     for name, kind_name in function.given(present).items():
         k = kind(kind_name)
         sizes[name] = _length(k, links)
-        fields[name] = _spread(links, k, [graph.input(name, i) for i in range(sizes[name])], function.role(name))
+        fields[name] = _spread(links, k, [graph.input(name, i) for i in range(sizes[name])])
     results = _run(function, links, fields)
     return sizes, {name: numbers for name, (numbers, _) in results.items()}
 
@@ -48,7 +48,7 @@ def trace(lowered: Lowered, function: Function, present: tuple[str, ...] = ()) -
 def run_on(function: Function, links: RealLinks, values: Mapping[str, Sequence[Scalar]]) -> Outputs:
     """Run the algorithm on given links and inputs: the outputs by name, their scalars in one list, and their shapes."""
     given = function.given(tuple(values))
-    fields = {name: _spread(links, kind(of), values[name], function.role(name)) for name, of in given.items()}
+    fields = {name: _spread(links, kind(of), values[name]) for name, of in given.items()}
     return _run(function, links, fields)
 
 
@@ -76,17 +76,17 @@ def _length(k: Kind, links: RealLinks) -> int:
     return math.prod(k.full_shape(*_sizes(links.lowered)))
 
 
-def _spread(links: RealLinks, k: Kind, numbers: Sequence[Scalar], role: str) -> Any:
+def _spread(links: RealLinks, k: Kind, numbers: Sequence[Scalar]) -> Any:
     """One long vector of numbers as a field of objects, as one object for the whole robot, or as several of these."""
     if k.pieces:
         rest, pieces = iter(numbers), {}
         for part, piece in k.pieces.items():
-            pieces[part] = _spread(links, piece, list(islice(rest, _length(piece, links))), part)
+            pieces[part] = _spread(links, piece, list(islice(rest, _length(piece, links))))
         return pieces
     if k.per == "robot":
         return k.build(list(numbers))
     if links.lowered.followers is not None and k.per in ("q", "v"):
-        numbers = widened(links.lowered.followers, k, numbers, role)
+        numbers = widened(links.lowered.followers, k, numbers)
     field, at = RealField(), 0
     for link in links:
         count = k.count(link.joint_type.nq, link.joint_type.nv)
@@ -108,19 +108,19 @@ def _outputs(function: Function, links: RealLinks, result: Any) -> Outputs:
             outputs[name] = list(array.ravel()), shape
             continue
         k = kind(kind_name)
-        outputs[name] = _taken(links, k, value, function.role(name)), k.full_shape(*_sizes(links.lowered))
+        outputs[name] = _taken(links, k, value), k.full_shape(*_sizes(links.lowered))
     return outputs
 
 
-def _taken(links: RealLinks, k: Kind, value: Any, role: str) -> list[Scalar]:
+def _taken(links: RealLinks, k: Kind, value: Any) -> list[Scalar]:
     """A field, an object of the whole robot, or several of these (gradients by them), as one long list of scalars."""
     if k.pieces:
-        return [x for part, piece in k.pieces.items() for x in _taken(links, piece, value[part], f"d{part}")]
+        return [x for part, piece in k.pieces.items() for x in _taken(links, piece, value[part])]
     if k.per == "robot":
         return k.take(value[links.base])
     numbers = [x for link in links for x in k.take(value[link])]
     if links.lowered.followers is not None and k.per in ("q", "v"):
-        return narrowed(links.lowered.followers, k, numbers, role)
+        return narrowed(links.lowered.followers, k, numbers)
     return numbers
 
 

@@ -29,7 +29,7 @@ def _diagonal(function: Function) -> Function:
         found: Array = np.diagonal(ask(function, q), axis1=-2, axis2=-1)
         return found
 
-    return Function(f"{function.question}_diagonal/{WORD}", on_any_scalars, {"q": "q"}, {"d": "v"}, recipe=recipe)
+    return Function(f"{function.question}_diagonal/{WORD}", on_any_scalars, {"q": "q"}, {"d": "joint"}, recipe=recipe)
 
 
 def _gradient(ask: Ask, q: Array) -> Array:
@@ -42,7 +42,7 @@ COUPLED_DENSE: Formulation = replace(
     diagonal=_diagonal(MASS_MATRIX),
     inv_diagonal=_diagonal(coupled_recipes.INVERSE_MASS_MATRIX),
     logdet_gradient=Function(
-        f"logdet_gradient/{WORD}", on_any_scalars, {"q": "q"}, {"gradient": "v"}, recipe=_gradient
+        f"logdet_gradient/{WORD}", on_any_scalars, {"q": "q"}, {"gradient": "tau"}, recipe=_gradient
     ),
 )
 """Cholesky's factor of the whole matrix."""

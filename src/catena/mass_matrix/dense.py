@@ -17,7 +17,7 @@ from catena.mass_matrix.innovations import INNOVATIONS
 
 Array = npt.NDArray[Any]
 
-_MATRIX, _VECTOR = "dense:nv,nv", {"y": "v"}
+_MATRIX, _FORCE, _MOTION = "dense:nv,nv", {"y": "tau"}, {"y": "v"}
 _FACTORED = {"A": _MATRIX, "A_inv": _MATRIX}
 
 
@@ -56,19 +56,19 @@ def _function(name: str, recipe: Any, inputs: dict[str, str], outputs: dict[str,
 DENSE: Formulation = replace(
     INNOVATIONS,
     factor=_function("cholesky", _cholesky, {"q": "q"}, _FACTORED),
-    times=_function("times", lambda ask, q, x: _product(ask(MASS_MATRIX, q), x), {"q": "q", "x": "v"}, _VECTOR),
+    times=_function("times", lambda ask, q, x: _product(ask(MASS_MATRIX, q), x), {"q": "q", "x": "v"}, _FORCE),
     solve=_function(
         "solve_factored",
         lambda ask, A_inv, x: _product(_transposed(A_inv), _product(A_inv, x)),
-        {"A_inv": _MATRIX, "x": "v"},
-        _VECTOR,
+        {"A_inv": _MATRIX, "x": "tau"},
+        _MOTION,
     ),
-    sqrt_times=_function("sqrt_times", lambda ask, A, x: _product(A, x), {"A": _MATRIX, "x": "v"}, _VECTOR),
+    sqrt_times=_function("sqrt_times", lambda ask, A, x: _product(A, x), {"A": _MATRIX, "x": "v"}, _FORCE),
     inv_sqrt_times=_function(
         "inv_sqrt_times",
         lambda ask, A_inv, x: _product(_transposed(A_inv), x),
-        {"A_inv": _MATRIX, "x": "v"},
-        _VECTOR,
+        {"A_inv": _MATRIX, "x": "tau"},
+        _MOTION,
     ),
     logdet=_function(
         "logdet",

@@ -60,6 +60,8 @@ def under_forces(asked: Any, tau: Any, forces: Any, memory: Any, out: Any, **giv
     """A step under forces: a rollout of one step."""
     if out is not None:
         raise UnsupportedError("step: out is for steps without forces and memory; leave it out")
+    if given.pop("driven", None) is not None:
+        raise UnsupportedError("step: driven is for steps without forces and memory; leave one of them out")
     rows = None if tau is None else as_array(tau, Port("tau", (asked.nv,)), "step")[..., None, :]
     options = {name: x for name, x in given.items() if x is not None}
     run = asked.rollout(tau=rows, forces=() if forces is None else forces, memory=memory, steps=1, **options)

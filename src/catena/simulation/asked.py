@@ -19,7 +19,7 @@ from catena.arguments.scalars import whole
 from catena.arguments.words import METHOD_HINTS, one_of
 from catena.arguments.wrenches import wrenches
 from catena.errors import ShapeError, UnsupportedError, kind_of
-from catena.functions.function import Function
+from catena.functions.function import Function, is_of_dofs
 from catena.functions.store import chosen_shape
 from catena.questions.closed_stepping import ClosedStepping, closed_stepping
 from catena.questions.stepping import INTEGRATOR_HINTS, METHODS, stepping
@@ -199,7 +199,7 @@ class Prepared:
     def values(self, given: Given) -> dict[str, Any]:
         """The arrays of a law; one number stands for one of each degree of freedom."""
         law: Any = given.law
-        alone = {name for name, x in given.values.items() if law.inputs[name] == "v" and not np.ndim(x)}
+        alone = {name for name, x in given.values.items() if is_of_dofs(law.inputs[name]) and not np.ndim(x)}
         nv = self.robot.nv
         return {name: np.broadcast_to(x, nv) if name in alone else x for name, x in given.values.items()}
 

@@ -14,6 +14,7 @@ from catena.algorithms.force_elements import ForceElement
 from catena.algorithms.rollouts import Law, sparing
 from catena.arguments.arrays import as_floats
 from catena.errors import UnsupportedError, kind_of
+from catena.functions.function import is_of_dofs
 from catena.model.joints import JOINT_TYPES
 from catena.model.mimic import refuse_followers
 from catena.parameters.record import Parameters
@@ -118,7 +119,7 @@ def _sparing(tree: Tree, control: Controller) -> Law:
     idle = {}
     for name, given in control.values.items():
         gains = np.asarray(given)
-        if control.law.inputs[name] == "v" and gains.shape[-1:] == (tree.nv,):
+        if is_of_dofs(control.law.inputs[name]) and gains.shape[-1:] == (tree.nv,):
             idle[name] = tuple(i for i in curved if not gains[..., slice(*tree.v_start[i : i + 2])].any())
     idle = {name: links for name, links in idle.items() if links}
     return sparing(control.law, idle) if idle else control.law

@@ -63,8 +63,8 @@ def vjp(function: Function, by: Sequence[str]) -> Function:
     if function.dense:
         raise UnsupportedError(f"{function.name} gives a whole matrix: expected arrays that weights can be given for")
     of = _new_names("w", function.outputs, function.inputs)
-    inputs = _with_more(function, {of[name]: (tangent_kind(k), "") for name, k in function.outputs.items()})
-    outputs = {f"d{name}": tangent_kind(function.inputs[name]) for name in by}
+    inputs = _with_more(function, {of[name]: (dual_kind(k), "") for name, k in function.outputs.items()})
+    outputs = {f"d{name}": dual_kind(function.inputs[name]) for name in by}
     made = _derived(function, f"vjp:{','.join(by)}", inputs, outputs)
     flat = unpacked(function)
 
@@ -80,9 +80,19 @@ def vjp(function: Function, by: Sequence[str]) -> Function:
     return replace(made, algorithm=algorithm, optional=optional)
 
 
+_TANGENT = {"q": "v", "coordinates": "rates"}
+_DUAL = {"v": "tau", "tau": "v", "rates": "slopes", "slopes": "rates"}
+
+
 def tangent_kind(kind_name: str) -> str:
-    """The kind of array that directions, weights and gradients have where the array itself has this kind."""
-    return "v" if kind_name == "q" else kind_name
+    """The kind of array that directions have where the array itself has this kind."""
+    return _TANGENT.get(kind_name, kind_name)
+
+
+def dual_kind(kind_name: str) -> str:
+    """The kind of array that weights and gradients have where the array itself has this kind."""
+    tangent = tangent_kind(kind_name)
+    return _DUAL.get(tangent, tangent)
 
 
 def in_coordinates(function: Function) -> Function:

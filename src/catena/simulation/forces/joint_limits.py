@@ -44,7 +44,7 @@ class JointLimits(ForceElement):
 
     name, at_links = "limits", False
     inputs = MappingProxyType(
-        {"lower": "coordinates", "upper": "coordinates", "limit_stiffness": "v", "limit_damping": "v"}
+        {"lower": "joint_q", "upper": "joint_q", "limit_stiffness": "joint", "limit_damping": "joint"}
     )
 
     stiffness: npt.ArrayLike | None = None

@@ -31,7 +31,7 @@ class Servos(ForceElement):
     """Joints that are pulled to a target by kp (target − q) − kd v, of which a controller gives what acts at once."""
 
     name, at_links = "servos", False
-    inputs: Mapping[str, str] = MappingProxyType({"kp": "v", "kd": "v"})
+    inputs: Mapping[str, str] = MappingProxyType({"kp": "joint", "kd": "joint"})
     shared = ("kp", "kd")
 
     def during(self, links: Links, q: Field, v: Field, dt: Scalar, given: Sequence[Any]) -> Action:
