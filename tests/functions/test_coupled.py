@@ -324,15 +324,6 @@ def test_evaluate_and_count(hand: mimics.Pair, rng: np.random.Generator) -> None
         catena.count(hand.robot, "forward_dynamics/fd1")
 
 
-@pytest.mark.parametrize(
-    "forces", [{"ground": catena.Ground()}, {"drag": catena.Drag(1.0, 0.1)}], ids=["ground", "drag"]
-)
-def test_what_acts_on_links_is_refused(forces: dict[str, object]) -> None:
-    gripper = catena.load(catena.robots.path("gripper"))
-    with pytest.raises(catena.UnsupportedError, match=f"a rollout with {next(iter(forces))}.*mimics"):
-        gripper.rollout([0.02], [0.0], None, 1e-3, steps=1, **forces)
-
-
 def test_forces_in_joints(chain: mimics.Pair, rng: np.random.Generator) -> None:
     """What joints pass on is what moves the links as they move, whoever drives the followers."""
     (q, v, tau), robot, full, G = state(chain, rng), chain.robot, chain.full, chain.G
