@@ -57,6 +57,7 @@ class State:
             "q0": q, "q1": np.asarray(self.system.forest.integrate(q, 0.1 * v)), "dv": self.dv, "dq": self.dq,
             "dtau": self.dtau, "link": self.link, "wanted": np.zeros(k), "dt": 1e-3, "rng": 0,
             "constraints": self.system.constraints, "held": self.link,
+            "targets": {self.link: self.system.placement(self.q, self.link)},
             "forces": np.ones((len(self.system.constraints), 6)),
             "path_or_text": catena.robots.path("four_bar"), "question": "forward_dynamics",
             "function": "forward_dynamics", "identity": lambda o: (o.I, o.I), "kT": 1.0, "tips": (), "t": [0.0, 0.1],
@@ -307,6 +308,18 @@ def _response(s: State) -> None:
     close_to(s.system.constrained_response(s.q, s.tau, wanted).change, s.N @ s.tau + s.dv - s.N @ s.M @ s.dv)
 
 
+def _inverse_kinematics(s: State) -> None:
+    aim = s.system.close(moved(s, 0.05, s.v))
+    pose = s.system.placement(aim, s.link)
+    q, reached, error = s.system.inverse_kinematics({s.link: tuple(pose)}, s.q)
+    assert reached
+    assert error < 1e-9
+    _closed(s, q)
+    found = s.system.placement(q, s.link)
+    close_to(found.rotation, pose.rotation, 1e-8)
+    close_to(found.position, pose.position, 1e-8)
+
+
 def _closed(s: State, q: np.ndarray) -> None:
     close_to(s.system.closure_residual(q), np.zeros(len(s.J)), 1e-9)
 
@@ -343,6 +356,7 @@ HELD: dict[str, Callable[[State], Any]] = {
     "System.constraint_rates": lambda s: close_to(s.system.constraint_rates(s.q, s.dv), s.J @ s.dv),
     "System.constraint_bias": partial(_rates, along="bias"),
     "System.close": lambda s: _closed(s, s.system.close(moved(s, 0.01, s.dq))),
+    "System.inverse_kinematics": _inverse_kinematics,
     "System.random_configuration": lambda s: _closed(s, s.system.random_configuration(0)),
     "System.redundancy": _redundancy,
     "System.internal_forces": _internal_forces,

@@ -33,6 +33,7 @@ from catena.operators.asking import HasClosedOperators
 from catena.parameters.record import Parameters, record_of
 from catena.parameters.trees import with_parameters
 from catena.questions.closed_derivatives import ClosedDerivatives
+from catena.questions.closed_inverse_kinematics import ClosedInverseKinematics
 from catena.questions.closed_links import ClosedLinks
 from catena.questions.closed_operational import ClosedOperational
 from catena.questions.closed_torques import Torques
@@ -62,6 +63,7 @@ class System(
     JointTorques,
     Torques,
     ClosedLinks,
+    ClosedInverseKinematics,
     ClosedDerivatives,
     ClosedRollouts,
     HasClosedOperators,

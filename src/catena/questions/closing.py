@@ -17,6 +17,7 @@ from catena.errors import ClosureError, ShapeError
 from catena.functions.closures import starts_of
 from catena.model.constraints import Coupling
 from catena.questions.closed_chains import ClosedChains, Impact
+from catena.questions.descent import ConstraintRows, descend
 
 if TYPE_CHECKING:
     from catena.system import System
@@ -25,10 +26,6 @@ Array = npt.NDArray[Any]
 
 MOST_ROWS = 300
 """With more directions than this, singular values take too long to be looked at on the way."""
-
-_FLOOR = 1e-14
-"""The least damping, relative to the mean square of the Jacobian's rows: redundant rows need some."""
-
 
 _CLOSED, _STEPS, _DRAWS = 1e-10, 100, 50
 """How far constraints of random configurations may be off, the steps of one attempt, and the attempts."""
@@ -109,15 +106,15 @@ class Closing(ClosedChains):
             free[system.joint(joint).v_slice] = False
         guess = np.array(system.normalize(q), dtype=float)
         found = guess.reshape(math.prod(guess.shape[:-1]), system.nq)
-        starts = found.copy()
-        error = _newton(system, found, free, tolerance, steps)
+        starts, rows = found.copy(), ConstraintRows(system)
+        error = descend(system, rows, found, free, tolerance, steps)
         for size in _AWAY:
             (missing,) = np.nonzero(~(error <= tolerance) & np.isfinite(starts).all(axis=1))
             if not len(missing):
                 break
             away = size * free * np.random.default_rng(0).standard_normal((len(missing), system.nv))
             trial = np.array(system.integrate(starts[missing], away))
-            new = _newton(system, trial, free, tolerance, steps)
+            new = descend(system, rows, trial, free, tolerance, steps)
             better = ~(error[missing] <= new)
             found[missing[better]], error[missing[better]] = trial[better], new[better]
         if not (error <= tolerance).all():
@@ -147,7 +144,7 @@ class Closing(ClosedChains):
         (missing,) = np.nonzero(np.ones(len(flat)))
         for _ in range(_DRAWS):
             drawn = flat[missing]
-            error = _newton(system, drawn, free, _CLOSED, _STEPS)
+            error = descend(system, ConstraintRows(system), drawn, free, _CLOSED, _STEPS)
             flat[missing] = drawn
             missing = missing[~(error <= _CLOSED)]
             if not len(missing):
@@ -248,35 +245,6 @@ class Closing(ClosedChains):
         shared = [null[start : start + c.holds] for start, c in zip(starts, system.constraints, strict=True)]
         groups = [tuple(system.constraints[i].name for i in group) for group in _connected(shared)]
         return Redundancy(rank, len(J), system.nv - rank, tuple(groups))
-
-
-def _newton(system: System, q: Array, free: Array, tolerance: float, steps: int) -> Array:
-    """Close samples (s, nq) in place; how far each is off at the end."""
-    r = np.asarray(system.closure_residual(q))
-    error: Array = np.abs(r).max(axis=1, initial=0.0)
-    damping = np.full(len(q), 1e-3)
-    for _ in range(steps):
-        (busy,) = np.nonzero((error > tolerance) & np.isfinite(error))
-        if not len(busy):
-            break
-        trial = np.asarray(system.integrate(q[busy], _step(system, q[busy], r[busy], free, damping[busy])))
-        new = np.asarray(system.closure_residual(trial))
-        better = np.sum(new**2, axis=1) < np.sum(r[busy] ** 2, axis=1)
-        good = busy[better]
-        q[good], r[good] = trial[better], new[better]
-        error[good] = np.abs(r[good]).max(axis=1, initial=0.0)
-        damping[busy] = np.clip(np.where(better, 0.1, 10.0) * damping[busy], 1e-12, 1e6)
-    return error
-
-
-def _step(system: System, q: Array, r: Array, free: Array, damping: Array) -> Array:
-    """The damped shortest step −Jᵀ (J Jᵀ + μ)⁻¹ r; μ vanishes with the error, so that the end is Newton's."""
-    J = np.asarray(system.constraint_jacobian(q)) * free
-    S = J @ np.swapaxes(J, -1, -2)
-    mean = np.trace(S, axis1=-2, axis2=-1) / max(S.shape[-1], 1)
-    mu = damping * np.sum(r**2, axis=1) + _FLOOR * np.maximum(mean, 1e-300)
-    x: Array = np.linalg.solve(S + mu[:, None, None] * np.eye(S.shape[-1]), r[..., None])
-    return np.asarray(-(np.swapaxes(J, -1, -2) @ x)[..., 0])
 
 
 def _advice(system: System, q: Array, free: Array, size: float) -> str:

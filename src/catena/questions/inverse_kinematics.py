@@ -120,7 +120,7 @@ class InverseKinematics(Answering):
         if base is not None:
             wanted = [target.seen_from(target_of(base, NAME, "base")) for target in wanted]
         start = None if q0 is None else as_array(q0, Port("q0", (robot.nq,)), NAME)
-        batch = _batch(wanted, start)
+        batch = batch_of(wanted, start)
         weight = _weights(robot, names, wanted, weights or {})
         goals = np.stack([_numbers(target, batch) for target in wanted], axis=-2).reshape(-1, len(names), 12)
         starts = None if start is None else np.broadcast_to(start, (*batch, robot.nq)).reshape(-1, robot.nq)
@@ -228,7 +228,7 @@ def _made(robot: Robot, names: tuple[str, ...], seen_by: str | None) -> Function
     )
 
 
-def _batch(targets: list[Target], start: Array | None) -> tuple[int, ...]:
+def batch_of(targets: list[Target], start: Array | None) -> tuple[int, ...]:
     """The leading dimensions that all targets and starts have together."""
     leading = [() if start is None else start.shape[:-1]]
     for rotation, position in targets:
