@@ -121,7 +121,7 @@ def test_models_are_found_in_a_zip(tmp_path: Path) -> None:
         cwd=tmp_path,
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=600,
     )
     assert run.stdout.splitlines() == [" ".join(catena.robots.names()), "2 True"], run.stderr
 

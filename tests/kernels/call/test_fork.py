@@ -65,7 +65,7 @@ PLAIN, COPIED = "(q, v, tau)", "(q, np.asfortranarray(v), tau.astype(np.float32)
 def test_children_forked_by_a_signal_handler_in_the_middle_of_a_batch_finish_it(links, samples, given, fresh):
     code = IN_A_HANDLER.format(links=links, samples=samples, given=given, fresh=fresh)
     ended = subprocess.run(
-        [sys.executable, "-W", "ignore", "-c", code], capture_output=True, text=True, timeout=200, check=False
+        [sys.executable, "-W", "ignore", "-c", code], capture_output=True, text=True, timeout=600, check=False
     )
     assert ended.returncode == 0, ended.stderr
 
@@ -107,7 +107,7 @@ def test_a_child_does_not_wait_for_what_a_helper_had_in_hand(finish):
         [sys.executable, "-W", "ignore", "-c", IN_HAND.format(finish=finish)],
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=600,
         check=False,
     )
     assert ended.returncode == 0, ended.stderr

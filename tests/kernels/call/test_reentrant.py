@@ -95,7 +95,7 @@ for _ in range(20):
 def test_wrenches_that_change_while_they_are_converted(allocator):
     environment = {**os.environ, "PYTHONMALLOC": allocator, "MALLOC_PERTURB_": "85"}
     command = [sys.executable, "-X", "faulthandler", "-c", MAPPING]
-    ended = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False, env=environment)
+    ended = subprocess.run(command, capture_output=True, text=True, timeout=600, check=False, env=environment)
     assert ended.returncode == 0, ended.stderr
 
 

@@ -204,5 +204,5 @@ holder.itself, holder.result = holder, new_result((2**18,), np.dtype(np.float64)
 
 
 def test_results_that_are_alive_at_exit_end_quietly():
-    ended = subprocess.run([sys.executable, "-c", AT_EXIT], capture_output=True, text=True, timeout=60, check=False)
+    ended = subprocess.run([sys.executable, "-c", AT_EXIT], capture_output=True, text=True, timeout=600, check=False)
     assert (ended.returncode, ended.stderr) == (0, "")

@@ -128,7 +128,7 @@ assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 17
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 def test_a_forked_child_has_helpers_of_its_own():
     command = [sys.executable, "-W", "ignore", "-c", FORKED]
-    result = subprocess.run(command, capture_output=True, timeout=60, check=False)
+    result = subprocess.run(command, capture_output=True, timeout=600, check=False)
     assert result.returncode == 0, result.stderr.decode()
 
 

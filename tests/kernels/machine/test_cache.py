@@ -260,7 +260,7 @@ def run_processes(count: int, *, limited: bool = False) -> None:
     code = PROCESS.format(root=str(Path(__file__).parents[3]), limited=limited)
     running = [subprocess.Popen([sys.executable, "-c", code], stderr=subprocess.PIPE) for _ in range(count)]
     for process in running:
-        _, errors = process.communicate(timeout=120)
+        _, errors = process.communicate(timeout=600)
         assert process.returncode == 0, errors.decode()
 
 

@@ -36,7 +36,7 @@ def run(code: str, **environment: str) -> str:
         env={**os.environ, **environment},
         capture_output=True,
         text=True,
-        timeout=100,
+        timeout=600,  # far more than a busy machine needs
         check=False,
     )
     assert found.returncode == 0, found.stderr
@@ -117,16 +117,17 @@ asked = [lambda: robot.mass_matrix(q).solve(q), lambda: robot.mass_matrix(q, met
          lambda: robot.forward_dynamics(q, q, q, method="fixman"), lambda: catena.count(robot),
          lambda: robot.operators(q), lambda: robot.random_configuration(0),
          lambda: catena.load(catena.robots.path("quadruped")), lambda: catena.load("no.urdf")]
-refused = 0
+refused = []
 for ask in asked:
     try:
         ask()
     except catena.CatenaError as error:
-        refused += "Too many open files" in str(error)
+        refused.append(str(error))
 for fd in held:
     os.close(fd)
 for ask in asked[:-1]:
     ask()
-print("ok", refused > 3)"""
+few = sum("Too many open files" in each for each in refused) > 3
+print("ok" if few else refused)"""
     for _ in range(2):  # nothing in the cache, then all
-        assert run(code) == "ok True\n"
+        assert run(code) == "ok\n"

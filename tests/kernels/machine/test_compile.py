@@ -305,7 +305,7 @@ stop.set()
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 def test_forking_while_others_compile():
     code = FORKS.format(root=str(Path(__file__).parents[3]))
-    result = subprocess.run([sys.executable, "-W", "ignore", "-c", code], capture_output=True, timeout=120, check=False)
+    result = subprocess.run([sys.executable, "-W", "ignore", "-c", code], capture_output=True, timeout=600, check=False)
     assert result.returncode == 0, result.stderr.decode()
 
 
@@ -338,7 +338,7 @@ except catena.CatenaError as error:
 
 @pytest.mark.skipif(sys.platform != "linux", reason="Linux's")
 def test_memory_that_may_not_be_made_executable_is_an_error() -> None:
-    run = subprocess.run([sys.executable, "-c", FORBIDDEN], capture_output=True, text=True, timeout=120)
+    run = subprocess.run([sys.executable, "-c", FORBIDDEN], capture_output=True, text=True, timeout=600)
     if run.returncode == 77:
         pytest.skip("this kernel cannot forbid it")
     assert run.returncode == 0, run.stderr
