@@ -118,6 +118,10 @@ def test_the_page_is_served_below_its_token_and_tells_it_to_nobody(page: Page) -
         assert answer.code == 404
 
 
+def test_a_path_of_odd_bytes_is_refused_as_others_are() -> None:
+    assert "token" in (Guard().refusal("/\udcff\udcfe", ["127.0.0.1"], []) or "")
+
+
 def test_every_page_has_another_token() -> None:
     tokens = {Guard().token for _ in range(100)}
     assert len(tokens) == 100

@@ -44,7 +44,7 @@ class Guard:
         if origins not in ([], [f"http://{hosts[0]}"]):  # programs that are no browsers have none
             return "another page asks"
         given = path.partition("?")[0].strip("/").partition("/")[0]
-        if not secrets.compare_digest(given.encode(), self.token.encode()):
+        if not secrets.compare_digest(given.encode(errors="replace"), self.token.encode()):
             return "the address lacks the token; open the one that was printed"
         return None
 
