@@ -17,10 +17,11 @@ from catena.spatial import Force, Vec3
 from catena.sweeps import Field, Links
 
 
-def exerted_by(all_of_them: Acting) -> Function:
+def exerted_by(all_of_them: Acting, implicit: bool = False) -> Function:
     """What forces exert on links in a step of length dt from (q, v) with accelerations a, and what they remember then.
 
-    Of each link the wrench on it, and a point near which that acts, in the link's frame; zero where there is none.
+    Of each link the wrench on it, and a point near which that acts, in the link's frame; zero where there is none. If
+    steps are `implicit`, forces that are not stiff are taken where these lead, too; otherwise as at their start.
     """
     acting = all_of_them.only(lambda force: force.at_links)
     stiff, others = acting.only(lambda force: force.stiff), acting.only(lambda force: not force.stiff)
@@ -28,7 +29,7 @@ def exerted_by(all_of_them: Acting) -> Function:
 
     def algorithm(links: Links, q: Field, v: Field, a: Field, dt: Scalar, *given: Any) -> tuple[Field, ...]:
         at = dict(zip(acting.inputs, given, strict=True))
-        actions = [*others.during(links, q, v, 0, at), *stiff.during(links, q, v, dt, at)]
+        actions = [*others.during(links, q, v, dt if implicit else 0, at), *stiff.during(links, q, v, dt, at)]
         (wrench, point), (_, A), after = links.fields("wrench point"), motions(links, q, a), advance(links, q, v, a, dt)
         for k in links.base_to_tip():
             found = [x for each in actions if (x := each.at_link(k)) is not None]
@@ -39,7 +40,7 @@ def exerted_by(all_of_them: Acting) -> Function:
         return wrench, point, *[field for each in actions for field in each.remembered(links, after[1])]
 
     return Function(
-        "/".join(["wrenches", *acting.words]),
+        "/".join(["wrenches", *(["implicit"] if implicit else []), *acting.words]),
         algorithm,
         inputs,
         {"wrench": "force", "point": "point", **stiff.memory},

@@ -46,7 +46,8 @@ def exerted(rollout: Rollout, t: Array, q: Array, v: Array) -> Callable[[], Arra
 
 def _follow(rollout: Rollout, q: Array, v: Array, total: Array) -> None:
     """Add what forces exert after each state that was kept."""
-    kernel = rollout.robot._compiled.kernel(exerted_by(rollout.forces.acting), (), rollout.options.dtype, rollout.shape)
+    function = exerted_by(rollout.forces.acting, rollout.options.integrator == "linearly_implicit")
+    kernel = rollout.robot._compiled.kernel(function, (), rollout.options.dtype, rollout.shape)
     moved = rollout.robot._compiled.kernel(ADVANCED_BY, (), rollout.options.dtype, rollout.shape)
     values, every = {"dt": rollout.dt, **rollout.forces.values}, rollout.asked.every
     for step, (before, after) in enumerate(_steps(rollout, q, v)):
