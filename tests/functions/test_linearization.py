@@ -11,6 +11,7 @@ from tests.exact_slopes import DIGITS, apart, moved, run, slopes
 from tests.mechanisms import relative
 
 import catena
+from catena.algorithms.kinematics import LINK_ACCELERATIONS, LINK_VELOCITIES, PLACEMENTS
 from catena.functions.catalogue import FORWARD_DYNAMICS
 
 DT = 0.3
@@ -21,22 +22,35 @@ def robot() -> catena.Robot:
     return catena.random_tree(0, 3, ["planar", "spherical", "universal"], 0.5)
 
 
-def transported(robot: catena.Robot, q: Any, v: Any, after: Any, dt: Any) -> tuple[Any, Any]:
-    """The step's end where the planar joint's velocity changes in axes that stand still, by matrices in these axes."""
-    (k,) = (joint for joint in robot.joints if joint.type == "planar")
-    at, own = k.q_slice.start, k.v_slice.start
-    q1, v1 = moved(robot, q, dt * after), after.copy()
-    angle, (vx, vy, turning) = q[at + 2], v[own : own + 3]
-    ends = angle + dt * after[own + 2]
-
-    def seen(angle: Any, x: Any, y: Any) -> tuple[Any, Any]:
-        return mp.cos(angle) * x + mp.sin(angle) * y, mp.cos(angle) * y - mp.sin(angle) * x
-
-    rates = [(x - y) / dt for x, y in zip(after[own : own + 2], (vx, vy), strict=True)]
-    before, change = seen(-angle, vx, vy), seen(-angle, rates[0] - turning * vy, rates[1] + turning * vx)
-    x, y = (u + dt * w for u, w in zip(before, change, strict=True))
-    q1[at : at + 3] = [q[at] + dt * x, q[at + 1] + dt * y, ends]
-    v1[own : own + 2] = seen(ends, x, y)
+def carried(robot: catena.Robot, q: Any, v: Any, a: Any, dt: Any) -> tuple[Any, Any]:
+    """The end of a step of order 1, from what links do in the base's axes, by matrices in these."""
+    tree = robot.tree
+    (R, p), V = run(robot, PLACEMENTS, q), run(robot, LINK_VELOCITIES["mixed"], q, v)
+    A = run(robot, LINK_ACCELERATIONS["mixed"], q, v, a)
+    q1, v1 = moved(robot, q, dt * (v + dt * a)), v + dt * a
+    for i, joint in enumerate(robot.joints):
+        if joint.type == "universal":
+            continue
+        at, own = joint.q_slice, joint.v_slice
+        if joint.type == "spherical":
+            turning = np.array(v, dtype=object)
+            turning[own] += dt * (a[own] + dt / 2 * np.cross(a[own], v[own]))
+            q1[at] = moved(robot, q, dt * turning)[at]
+        parent, Q = tree.parent[i], tree.joint_rotation[i]
+        (R1, p1), V1 = run(robot, PLACEMENTS, q1), run(robot, LINK_VELOCITIES["mixed"], q1, v1)
+        turn, origin, moves = (R1[parent], p1[parent], V1[parent]) if parent >= 0 else (np.eye(3), 0 * p[i], 0 * V[i])
+        linear = V[i, 3:] + dt * A[i, 3:]
+        placed = turn @ tree.placement_rotation[i] @ Q
+        hung = origin + turn @ tree.placement_position[i]
+        if joint.type == "planar":
+            q1[at.start : at.start + 2] = (placed.T @ (p[i] + dt * linear - hung))[:2]
+            (R1, p1) = run(robot, PLACEMENTS, q1)
+        own_axes = (R1[i] @ Q).T
+        angular = (R[i] @ Q).T @ V[i, :3], (R[i] @ Q).T @ A[i, :3]
+        angular = angular[0] + dt * (angular[1] + dt / 2 * np.cross(angular[1], angular[0]))
+        angular = angular - own_axes @ moves[:3]
+        linear = own_axes @ (linear - moves[3:] - np.cross(moves[:3], p1[i] - origin))
+        v1[own] = angular if joint.type == "spherical" else [*linear[:2], angular[2]]
     return q1, v1
 
 
@@ -49,8 +63,7 @@ def step(robot: catena.Robot, integrator: str, q: Any, v: Any, tau: Any) -> tupl
     with mp.workdps(DIGITS):
         dt = mpf(DT)
         if integrator == "semi_implicit":
-            after = v + dt * a(q, v)
-            return transported(robot, q, v, after, dt)
+            return carried(robot, q, v, a(q, v), dt)
         if integrator == "explicit":
             return moved(robot, q, dt * v), v + dt * a(q, v)
         half = moved(robot, q, dt / 2 * v), v + dt / 2 * a(q, v)

@@ -101,6 +101,8 @@ def closed_step(
     more: Mapping[str, str],
     projected: bool,
     recipe: Callable[..., Any],
+    in_space: bool,
+    telling: bool,
 ) -> Function:
     """One step as a function, as of :func:`catena.algorithms.integrators.step_function`; `name` tells closures apart.
 
@@ -115,7 +117,7 @@ def closed_step(
         dynamics = Function(
             f"closed/{name}", algorithm, {"q": "q", "v": "v", "tau": "tau", "f_ext": "force"}, {"a": "v"}
         )
-        return step_function(integrator, dynamics, forces)
+        return step_function(integrator, dynamics, forces, in_space, telling)
 
     plain = stepping({})
 
@@ -123,7 +125,7 @@ def closed_step(
         known = dict(zip(more, given[len(plain.inputs) :], strict=True))
         step = stepping(known) if more else plain
         q, v, *memory = step.algorithm(links, *given[: len(plain.inputs)])
-        if projected and closures:
+        if projected and closures and not telling:
             q, v = on_the_constraints(links, q, v, known.get("driven"), closures=closures)
         return q, v, *memory
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from catena.functions.function import Function
 from catena.model.joints import JointType
+from catena.model.spaces import spun
 from catena.scalars import Scalar
 from catena.spatial import Axes, Dofs, Force, Motion, Vec3
 from catena.spatial.exponential import exponential_slope, logarithm_slope
@@ -58,15 +59,16 @@ def advance_slope(
     joint_type: type[JointType], v: Dofs, a: Dofs, dt: Scalar, q_rate: Dofs, v_rate: Dofs, a_rate: Dofs
 ) -> tuple[Dofs, Dofs]:
     """The same for one joint, of what its `advance` does."""
-    if not joint_type.swings:
-        v1, v1_rate = v + a.scaled(dt), v_rate + a_rate.scaled(dt)
-        return integrate_slope(joint_type, v1.scaled(dt), q_rate, v1_rate.scaled(dt)), v1_rate
+    if joint_type.flat:
+        v1_rate = v_rate + a_rate.scaled(dt)
+        return q_rate + v1_rate.scaled(dt), v1_rate
     H = joint_type.axes(v, 0)  # the same at all configurations
     (V, A), (dq, dV, dA) = ((H.T @ x for x in given) for given in ((v, a), (q_rate, v_rate, a_rate)))
-    angular_rate = dV.angular + dA.angular * dt
+    swerved = dA.angular.cross(V.angular) + A.angular.cross(dV.angular)
+    angular_rate = dV.angular + (dA.angular + swerved * (0.5 * dt)) * dt
     moving = V.linear + (A.linear + V.angular.cross(V.linear)) * dt  # in axes that do not turn
     moving_rate = dV.linear + (dA.linear + dV.angular.cross(V.linear) + V.angular.cross(dV.linear)) * dt
-    turn = (V.angular + A.angular * dt) * dt
+    turn = spun(V.angular, A.angular, dt) * dt
     back = quaternion_exp(turn).inverse
     turned = exponential_slope(Motion(turn, Vec3.zero()), Motion(angular_rate * dt, Vec3.zero())).angular
     shifted = back.rotate(dq.linear + (moving_rate + dq.angular.cross(moving)) * dt)
@@ -119,14 +121,6 @@ def normalize(links: Links, q: Field) -> Field:
     return unit
 
 
-def advanced_by(links: Links, v: Field, v1: Field, dt: Scalar) -> Field:
-    """The rates of v with which a step of one stage led to v1."""
-    (a,) = links.fields("a")
-    for k in links.base_to_tip():
-        a[k] = k.joint_type.advanced_by(v[k], v1[k], dt)
-    return a
-
-
 INTEGRATE = Function("integrate", integrate, inputs={"q": "q", "dv": "v"}, outputs={"q": "q"})
 INTEGRATE_SLOPES = Function(
     "integrate_slopes", integrate_slopes, inputs={"dv": "v", "q_rate": "v", "dv_rate": "v"}, outputs={"rate": "v"}
@@ -140,4 +134,3 @@ ADVANCE_SLOPES = Function(
 DRIFTS = Function("drifts", drifts, inputs={"v": "v", "q_rate": "v"}, outputs={"rate": "v"})
 DIFFERENCE = Function("difference", difference, inputs={"q0": "q", "q1": "q"}, outputs={"v": "v"})
 NORMALIZE = Function("normalize", normalize, inputs={"q": "q"}, outputs={"q": "q"})
-ADVANCED_BY = Function("advanced_by", advanced_by, inputs={"v": "v", "v1": "v", "dt": "robot"}, outputs={"a": "v"})

@@ -14,6 +14,7 @@ from itertools import count
 from typing import Any
 
 from catena.algorithms.altered import Altered, AlteredLink
+from catena.algorithms.points import motions, outside
 from catena.model.actuators import DRIVE
 from catena.scalars import Scalar
 from catena.spatial import ArticulatedInertia, Dofs, Force, RigidInertia, Transform, Vec3
@@ -46,6 +47,8 @@ class Action:
     torque: Any = None
     added: Any = None
     memory: Sequence[Field] = ()
+    one_sided: bool = False
+    """Whether it only acts in some directions: see :mod:`catena.algorithms.one_sided`."""
 
     def __init__(
         self, wrench: Any = None, inertia: Any = None, torque: Any = None, armature: Any = None, memory: Any = ()
@@ -73,6 +76,26 @@ class Action:
     def remembered(self, links: Links, v: Field) -> Sequence[Field]:
         """What the next step has to know, when this one has led to speeds v."""
         return self.memory
+
+    def again(self, A: Field) -> Action:
+        """The same, decided where a step with these accelerations of links leads."""
+        return self
+
+    def pressed(self, A: Field) -> Pressed:
+        """Of what is one-sided, the forces at these accelerations of links, so far as they may act."""
+        raise NotImplementedError
+
+
+class Pressed(Action):
+    """Forces that act as they are, however links accelerate."""
+
+    def products(self, at_rest: Field, A: Field, pushed: Field) -> tuple[Scalar, Scalar]:
+        """f·(G + C) f' and f·(G + C) f, from the accelerations of links without forces, with f' and with f."""
+        raise NotImplementedError
+
+    def scaled(self, share: Scalar) -> Pressed:
+        """A share of the forces."""
+        raise NotImplementedError
 
 
 class ForceElement:
@@ -221,3 +244,19 @@ class Wrenches:
         given = [] if self.f_ext is None else [k._link.frame @ self.f_ext[k]]
         found = [x[0] for each in self.actions if (x := each.at_link(k)) is not None]
         return sum([*given, *found], start=Force.zero())
+
+
+def exerted(links: Links, q: Field, a: Field, actions: Sequence[Action]) -> tuple[Field, Field]:
+    """The wrench on each link of what acted in a step with accelerations a, and a point near which it acts.
+
+    A force gives a wrench f and an inertia P at a link, and acts with f − P J a, where J a is what a is on the link.
+    Both are in the link's frame, and zero where there is none.
+    """
+    (wrench, point), (_, A) = links.fields("wrench point"), motions(links, q, a)
+    for k in links.base_to_tip():
+        found = [x for each in actions if (x := each.at_link(k)) is not None]
+        acts = [f if P is None else f - P @ A[k] for f, P in found]
+        wrench[k] = k.frame.inv @ sum(acts, start=Force.zero())
+        places = [place for each in actions if (place := each.near(k)) is not None]
+        point[k] = outside(k.frame, places[0]) if places else Vec3.zero()
+    return wrench, point

@@ -11,9 +11,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
-from catena.algorithms.force_elements import Acting, Action, ForceElement, Wrenches, resisted
+from catena.algorithms.carried import carried
+from catena.algorithms.force_elements import Acting, Action, ForceElement, Wrenches, exerted, resisted
+from catena.algorithms.one_sided import settled
 from catena.functions.function import Function
 from catena.scalars import Scalar, is_zero
 from catena.spatial import Dofs, Force
@@ -28,10 +31,8 @@ Acts = Callable[[Scalar, Field, Field], Field]
 
 State = tuple[Field, Field]
 
-
-def semi_implicit(links: Links, accelerations: Accelerations, q: Field, v: Field, dt: Scalar) -> State:
-    """Euler's method with the new speeds in q, of order 1; without losses, energy errors stay bounded for long."""
-    return advance(links, q, v, accelerations(links, q, v, 0), dt)
+Advance = Callable[[Links, Field, Field, Field, Scalar], State]
+"""Where accelerations lead to in a step of one stage: of q, v, a and dt."""
 
 
 def advance(links: Links, q: Field, v: Field, a: Field, dt: Scalar) -> State:
@@ -40,6 +41,17 @@ def advance(links: Links, q: Field, v: Field, a: Field, dt: Scalar) -> State:
     for k in links.base_to_tip():
         q1[k], v1[k] = k.joint_type.advance(q[k], v[k], a[k], dt)
     return q1, v1
+
+
+def semi_implicit(
+    links: Links, accelerations: Accelerations, q: Field, v: Field, dt: Scalar, advance: Advance = advance
+) -> State:
+    """Euler's method with the new speeds in q, of order 1.
+
+    Without losses, springs and gravity keep their energy for long. What speeds make of each other (centrifugal and
+    Coriolis' forces) is taken from the start: it changes the energy by a share that is proportional to dt.
+    """
+    return advance(links, q, v, accelerations(links, q, v, 0), dt)
 
 
 def midpoint(links: Links, accelerations: Accelerations, q: Field, v: Field, dt: Scalar) -> State:
@@ -97,13 +109,15 @@ def _bracket(H: Any, x: Dofs, y: Dofs) -> Dofs:
     return H @ Force.of((H.T @ x).cross(H.T @ y).components)  # type: ignore[no-any-return]
 
 
-def linearly_implicit(links: Links, accelerations: Accelerations, q: Field, v: Field, dt: Scalar) -> State:
+def linearly_implicit(
+    links: Links, accelerations: Accelerations, q: Field, v: Field, dt: Scalar, advance: Advance = advance
+) -> State:
     """Semi-implicit Euler with springs and damping taken at the end of the step, of order 1: stable however stiff.
 
     A spring k and a damper d act on q + h v₁ and on v₁ = v + h a. What a adds to their torques, −(h²k + h d) a, is
     diagonal in joint coordinates: it goes to the armature, and all costs as much as forward dynamics.
     """
-    return semi_implicit(links, lambda links, q, v, after: accelerations(links, q, v, after, dt), q, v, dt)
+    return semi_implicit(links, lambda links, q, v, after: accelerations(links, q, v, after, dt), q, v, dt, advance)
 
 
 @dataclass(frozen=True)
@@ -165,14 +179,25 @@ def _moved(
     return dynamics.algorithm(links, q, v, _Left(tau, actions), f_ext)  # type: ignore[no-any-return]
 
 
-def step_function(integrator: str, dynamics: Function, forces: Sequence[ForceElement] = ()) -> Function:
+def step_function(
+    integrator: str,
+    dynamics: Function,
+    forces: Sequence[ForceElement] = (),
+    in_space: bool = False,
+    telling: bool = False,
+) -> Function:
     """One step as a function: from (q, v), torques tau, a step dt and perhaps wrenches to the state (q, v) after it.
 
     `dynamics` is any function of forward dynamics. Torques and wrenches may be laws (:data:`Acts`). Further inputs are
     those of `forces`, and what they remember is given after the state. Stiff ones, for steps of one stage
-    (:data:`ONE_STAGE`), are asked once, at the start of the step; all others at each stage.
+    (:data:`ONE_STAGE`), are asked once, at the start of the step; all others at each stage. `in_space` says that steps
+    of one stage are those of :mod:`catena.algorithms.carried`. With `telling` it gives, in place of the state, the
+    wrench on each link that forces exert at the start of the step, and a point near which that acts, in the link's
+    frame; zero where there is none.
     """
-    advance, acting = INTEGRATORS[integrator], Acting(forces)
+    in_space = in_space and integrator in ONE_STAGE
+    advance = partial(INTEGRATORS[integrator], advance=carried) if in_space else INTEGRATORS[integrator]
+    acting = Acting(forces)
     stiff, others = acting.only(lambda force: force.stiff), acting.only(lambda force: not force.stiff)
     inputs = {"q": "q", "v": "v", "tau": "tau", "dt": "robot", "f_ext": "force", **acting.inputs}
 
@@ -181,22 +206,32 @@ def step_function(integrator: str, dynamics: Function, forces: Sequence[ForceEle
     ) -> tuple[Field, ...]:
         at = dict(zip(acting.inputs, given, strict=True))
         once = stiff.during(links, q, v, dt, at)
+        acted: list[tuple[Field, Sequence[Action]]] = []
 
         def accelerations(links: Links, q: Field, v: Field, after: Scalar, ahead: Scalar = 0) -> Field:
             torques: Any = tau(after, q, v) if callable(tau) else tau
             wrenches: Any = f_ext(after, q, v) if callable(f_ext) else f_ext
-            actions = [*others.during(links, q, v, ahead, at), *once]
+            known = others.during(links, q, v, ahead, at)
             resisting = bool(once) or others.at_links or not is_zero(ahead)
-            return _moved(links, dynamics, q, v, torques, wrenches, actions, resisting)
+
+            def solve(actions: Sequence[Action]) -> Field:
+                return _moved(links, dynamics, q, v, torques, wrenches, actions, resisting)
+
+            a, actions = settled(links, q, [*known, *once], solve)
+            acted.append((a, actions))
+            return a
 
         state = advance(links, accelerations, q, v, dt)
-        return *state, *[field for each in once for field in each.remembered(links, state[1])]
+        told = exerted(links, q, *acted[0]) if telling else state
+        ended = acted[-1][1][-len(once) :] if once else []
+        return *told, *[field for each in ended for field in each.remembered(links, state[1])]
 
+    said = [word for word, holds in (("telling", telling), ("carried", in_space)) if holds]
     return Function(
-        "/".join(["step", integrator, dynamics.name, *acting.words]),
+        "/".join(["step", integrator, dynamics.name, *said, *acting.words]),
         algorithm,
         inputs=inputs,
-        outputs={"q": "q", "v": "v", **stiff.memory},
+        outputs={**({"wrench": "force", "point": "point"} if telling else {"q": "q", "v": "v"}), **stiff.memory},
         optional=("f_ext",),
         positive=("dt",),
         regroup=dynamics.regroup,

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from catena.algorithms.carried import CARRIED, is_carried
 from catena.algorithms.configurations import INTEGRATE
 from catena.algorithms.force_elements import STIFF, ForceElement
 from catena.algorithms.integrators import ADVANCE, STAGE
@@ -87,7 +88,7 @@ class StepRecipe:
 def _advanced(ask: Ask, integrator: str, rates: Rates, q: Array, v: Array, dt: Array) -> State:
     h, a = dt[..., None], rates(q, v)
     if integrator == "semi_implicit":
-        q1, v1 = ask(ADVANCE, q, v, a, dt)
+        q1, v1 = ask(CARRIED if is_carried(ask.tree) else ADVANCE, q, v, a, dt)
         return q1, v1
     q2, v2, u2 = ask(STAGE, q, v, v, a, dt * 0.5)
     a2 = rates(q2, v2)

@@ -106,11 +106,14 @@ class Closures:
         forces: Sequence[ForceElement],
         projected: bool,
         given: Sequence[str],
+        in_space: bool = False,
+        telling: bool = False,
     ) -> Function:
         """One step in time; see :func:`catena.algorithms.closed_steps.closed_step`."""
         more = {name: kind for name, kind in self.more.items() if name in given and name != "f_ext"}
         recipe = StepRecipe(self, integrator, tuple(forces), (*more,), projected)
-        return closed_step(integrator, self.digest, self.closures, forces, more, projected, recipe)
+        how = projected, recipe, in_space, telling
+        return closed_step(integrator, self.digest, self.closures, forces, more, *how)
 
     def _traced(self, more: Sequence[str], links: Any, q: Any, v: Any, tau: Any, *others: Any) -> Any:
         given = dict(zip(more, others, strict=True))

@@ -47,7 +47,6 @@ SERVED = frozenset(
     [
         "advance",
         "advance_slopes",
-        "advanced_by",
         "bias",
         "bias_derivatives",
         "center_of_mass",

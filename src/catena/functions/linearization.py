@@ -21,6 +21,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from catena.algorithms.carried import CARRIED, carried
 from catena.algorithms.configurations import (
     ADVANCE_SLOPES,
     DRIFTS,
@@ -92,6 +93,8 @@ def midpoint(system: System, q: Sloped, v: Sloped, tau: Sloped, dt: Any) -> tupl
     return system.moved(q, v_half * dt), v + system.acceleration(q_half, v_half, tau) * dt
 
 
+CARRIED_SLOPES = jvp(CARRIED, ("q", "v", "a"))
+
 STEPS: Mapping[str, Step] = {"semi_implicit": semi_implicit, "explicit": explicit, "midpoint": midpoint}
 """The integrators whose steps can be linearised, by name."""
 
@@ -103,6 +106,7 @@ class _Expressions:
     links: Any
     f_ext: Field | None
     acting: AtJoints
+    in_space: bool
 
     def acceleration(self, q: Sloped, v: Sloped, tau: Sloped) -> Sloped:
         """Forward dynamics, and the chain rule with its derivatives."""
@@ -128,6 +132,8 @@ class _Expressions:
         v1_slopes = (v + a * dt).slopes
         q1_slopes = q.slopes + v1_slopes * dt
         at, speeds, rates = (self.links.coordinates(x.value, y) for x, y in ((q, "q"), (v, "v"), (a, "v")))
+        if self.in_space:
+            return self._carried(at, speeds, rates, dt, np.concatenate([x.slopes for x in (q, v, a)]))
         reached = advance(self.links, at, speeds, rates, dt)
         for k in self.links:
             if not k.joint_type.flat:
@@ -138,6 +144,19 @@ class _Expressions:
         q1, v1 = (_gathered(self.links, x) for x in reached)
         return Sloped(q1, q1_slopes), Sloped(v1, v1_slopes)
 
+    def _carried(self, q: Field, v: Field, a: Field, dt: Any, slopes: Any) -> tuple[Sloped, Sloped]:
+        """The state reached, and the chain rule column by column."""
+        found = []
+        for column in slopes.T:
+            directions = [self.links.coordinates(x, "v") for x in np.split(column, 3)]
+            found.append(CARRIED_SLOPES.algorithm(self.links, q, v, a, dt, *directions))
+        values = carried(self.links, q, v, a, dt)
+        q1, v1 = (
+            Sloped(_gathered(self.links, x), np.array([_gathered(self.links, rate) for rate in rates]).T)
+            for x, rates in zip(values, zip(*found, strict=True), strict=True)
+        )
+        return q1, v1
+
 
 @dataclass(slots=True)
 class _Arrays:
@@ -146,6 +165,7 @@ class _Arrays:
     ask: Ask
     f_ext: tuple[Any, ...]
     acting: AtJoints
+    in_space: bool
 
     def acceleration(self, q: Sloped, v: Sloped, tau: Sloped) -> Sloped:
         """Forward dynamics, and the chain rule with its derivatives."""
@@ -163,9 +183,10 @@ class _Arrays:
     def advanced(self, q: Sloped, v: Sloped, a: Sloped, dt: Any) -> tuple[Sloped, Sloped]:
         """The state reached, and the chain rule column by column."""
         rates = [np.swapaxes(x.slopes, -1, -2) for x in (q, v, a)]
-        at = v.value[..., None, :], a.value[..., None, :], np.asarray(dt)[..., None]
-        slopes = self.ask(ADVANCE_SLOPES, *at, *rates)
-        values = self.ask(ADVANCE, q.value, v.value, a.value, dt)
+        at = [x.value[..., None, :] for x in ((q, v, a) if self.in_space else (v, a))]
+        by = CARRIED_SLOPES if self.in_space else ADVANCE_SLOPES
+        slopes = self.ask(by, *at, np.asarray(dt)[..., None], *rates)
+        values = self.ask(CARRIED if self.in_space else ADVANCE, q.value, v.value, a.value, dt)
         q1, v1 = (Sloped(x, np.swapaxes(y, -1, -2)) for x, y in zip(values, slopes, strict=True))
         return q1, v1
 
@@ -205,17 +226,26 @@ def _slopes_of(step: Step, system: System, nv: int, q: Any, v: Any, tau: Any, dt
 
 
 def linearized_step(
-    links: Any, q: Field, v: Field, tau: Field, dt: Scalar, f_ext: Field | None = None, *, step: Step, acting: AtJoints
+    links: Any,
+    q: Field,
+    v: Field,
+    tau: Field,
+    dt: Scalar,
+    f_ext: Field | None = None,
+    *,
+    step: Step,
+    acting: AtJoints,
+    in_space: bool,
 ) -> tuple[Any, Any]:
     """A and B of one step of an integrator. For unrolled kernels only."""
-    system, state = _Expressions(links, f_ext, acting), (_gathered(links, q), _gathered(links, v))
+    system, state = _Expressions(links, f_ext, acting, in_space), (_gathered(links, q), _gathered(links, v))
     return _slopes_of(step, system, links.nv, *state, _gathered(links, tau), dt)
 
 
 def _rolled_step(
-    ask: Ask, q: Any, v: Any, tau: Any, dt: Any, *f_ext: Any, step: Step, acting: AtJoints
+    ask: Ask, q: Any, v: Any, tau: Any, dt: Any, *f_ext: Any, step: Step, acting: AtJoints, in_space: bool
 ) -> tuple[Any, Any]:
-    return _slopes_of(step, _Arrays(ask, f_ext, acting), ask.tree.nv, q, v, tau, dt)
+    return _slopes_of(step, _Arrays(ask, f_ext, acting, in_space), ask.tree.nv, q, v, tau, dt)
 
 
 Slopes = Callable[..., tuple[Any, Any, Any]]
@@ -273,8 +303,8 @@ _FLOW = {"q": "q", "v": "v", "tau": "tau", "f_ext": "force"}
 _STEP = {"q": "q", "v": "v", "tau": "tau", "dt": "robot", "f_ext": "force"}
 
 
-def _function(integrator: str | None, acting: AtJoints) -> Function:
-    name = "linearize" + (f"/{integrator}" if integrator else "") + acting.suffix
+def _function(integrator: str | None, acting: AtJoints, in_space: bool = False) -> Function:
+    name = "linearize" + (f"/{integrator}" if integrator else "") + ("/carried" if in_space else "") + acting.suffix
     if integrator is None:
 
         def slopes(links: Any, q: Field, v: Field, tau: Field, f_ext: Field | None) -> Any:
@@ -283,7 +313,7 @@ def _function(integrator: str | None, acting: AtJoints) -> Function:
         algorithm = partial(linearized, slopes=slopes)
         recipe = partial(rolled, slopes=FORWARD_DYNAMICS_DERIVATIVES[acting])
         return Function(name, algorithm, _FLOW, _OUTPUTS, optional=("f_ext",), recipe=recipe, steepness=1)
-    options: Any = {"step": STEPS[integrator], "acting": acting}
+    options: Any = {"step": STEPS[integrator], "acting": acting, "in_space": in_space}
     algorithm, recipe = partial(linearized_step, **options), partial(_rolled_step, **options)
     steepness = 16 if integrator == "midpoint" else 1  # products of whole matrices
     return Function(name, algorithm, _STEP, _OUTPUTS, optional=("f_ext",), recipe=recipe, steepness=steepness)
@@ -291,3 +321,6 @@ def _function(integrator: str | None, acting: AtJoints) -> Function:
 
 LINEARIZE = {(name, acting): _function(name, acting) for name in (None, *STEPS) for acting in AT_JOINTS}
 """By the name of an integrator, or None for the equations of motion, and by what acts at joints."""
+
+LINEARIZE_CARRIED = {acting: _function("semi_implicit", acting, in_space=True) for acting in AT_JOINTS}
+"""The step of "semi_implicit" where joints that turn in space stand behind others."""

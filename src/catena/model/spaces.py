@@ -53,9 +53,9 @@ class Space:
         return cls.integrate(q, v1.scaled(dt)), v1
 
     @classmethod
-    def advanced_by(cls, v: Dofs, v1: Dofs, dt: Scalar) -> Dofs:
-        """The rate of v with which `advance` led to v1."""
-        return (v1 - v).scaled(1 / dt)
+    def shifted(cls, q: Dofs, p: Vec3) -> Dofs:
+        """q with the origin at p, as seen from the joint's place on the parent, so far as the joint lets it."""
+        return q
 
     @classmethod
     def difference(cls, q0: Dofs, q1: Dofs) -> Dofs:
@@ -106,11 +106,9 @@ class Plane(Space):
         return Dofs([x + dt * shift[0], y + dt * shift[1], angle + turn]), Dofs([*_turned(-turn, ux, uy), omega1])
 
     @classmethod
-    def advanced_by(cls, v: Dofs, v1: Dofs, dt: Scalar) -> Dofs:
-        """The rate of v with which `advance` led to v1."""
-        (vx, vy, omega), (vx1, vy1, omega1) = v, v1
-        ux, uy = _turned(dt * omega1, vx1, vy1)
-        return Dofs([(ux - vx) / dt + omega * vy, (uy - vy) / dt - omega * vx, (omega1 - omega) / dt])
+    def shifted(cls, q: Dofs, p: Vec3) -> Dofs:
+        """q with the origin at p, but for what leads out of the plane."""
+        return Dofs([p.x, p.y, q[2]])
 
     @classmethod
     def difference(cls, q0: Dofs, q1: Dofs) -> Dofs:
@@ -153,6 +151,12 @@ class Rotation(Space):
     def integrate(cls, q: Dofs, dv: Dofs) -> Dofs:
         """Where the joint is after turning from q at speed dv for unit time."""
         return Dofs([*(Quaternion.of(q.values).unit @ quaternion_exp(Vec3(*dv))).straightened])
+
+    @classmethod
+    def advance(cls, q: Dofs, v: Dofs, a: Dofs, dt: Scalar) -> tuple[Dofs, Dofs]:
+        """A step; the link is :func:`spun`."""
+        v1 = Dofs([*spun(Vec3(*v), Vec3(*a), dt)])
+        return cls.integrate(q, v1.scaled(dt)), v1
 
     @classmethod
     def difference(cls, q0: Dofs, q1: Dofs) -> Dofs:
@@ -208,21 +212,20 @@ class Pose(Space):
 
         Speeds v in turning axes have rates a that hold −ω × v. A whole step of that would lead along a tangent of the
         circle that v makes there, each time to a longer v. Without forces a body now goes straight on, as fast as ever.
+        It is :func:`spun`.
         """
         position, turn = _parted(q)
         angular, linear = Vec3(*v.values[:3]), Vec3(*v.values[3:])
-        angular1 = angular + Vec3(*a.values[:3]) * dt
+        angular1 = spun(angular, Vec3(*a.values[:3]), dt)
         moving = linear + (Vec3(*a.values[3:]) + angular.cross(linear)) * dt
         step = quaternion_exp(angular1 * dt)
         q1 = Dofs([*(position + turn.rotate(moving * dt)), *(turn @ step).straightened])
         return q1, Dofs([*angular1, *step.inverse.rotate(moving)])
 
     @classmethod
-    def advanced_by(cls, v: Dofs, v1: Dofs, dt: Scalar) -> Dofs:
-        """The rate of v with which `advance` led to v1."""
-        angular, linear, angular1 = Vec3(*v.values[:3]), Vec3(*v.values[3:]), Vec3(*v1.values[:3])
-        moving = quaternion_exp(angular1 * dt).rotate(Vec3(*v1.values[3:]))
-        return Dofs([*((angular1 - angular) * (1 / dt)), *((moving - linear) * (1 / dt) - angular.cross(linear))])
+    def shifted(cls, q: Dofs, p: Vec3) -> Dofs:
+        """q with the origin at p."""
+        return Dofs([*p, *q.values[3:]])
 
     @classmethod
     def difference(cls, q0: Dofs, q1: Dofs) -> Dofs:
@@ -250,6 +253,17 @@ class Pose(Space):
         turn = Dofs(q.values[3:])
         shift = rotation_of_quaternion(*turn).T @ Vec3(*rates.values[:3])
         return Dofs([*Rotation.speeds(turn, Dofs(rates.values[3:])), *shift])
+
+
+def spun(w: Vec3, wdot: Vec3, dt: Scalar) -> Vec3:
+    """The angular velocity of a link, in its own axes, after a step with the rate wdot.
+
+    dt ω̇ alone leads along a tangent, and a body that spins freely gains ½ dt² ω̇ᵀ I ω̇ each time. The axes turn on
+    meanwhile, by ½ dt ω on the average: with ½ dt² ω̇ × ω a moment τ = I ω̇ + ω × I ω does the work that it does in the
+    middle of the step, dt (ω + ½ dt ω̇)ᵀ τ, to the third order in dt, whatever the inertia I is.
+    """
+    turned: Vec3 = w + (wdot + wdot.cross(w) * (0.5 * dt)) * dt
+    return turned
 
 
 def _parted(q: Dofs) -> tuple[Vec3, Quaternion]:

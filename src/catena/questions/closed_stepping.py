@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy.typing as npt
 
+from catena.algorithms.carried import is_carried
 from catena.algorithms.force_elements import ForceElement
 from catena.algorithms.integrators import INTEGRATORS
 from catena.arguments.words import one_of, truth
@@ -30,12 +31,14 @@ def closed_stepping(
     projected: bool,
     given: Sequence[str] = (),
     forces: Sequence[ForceElement] = (),
+    telling: bool = False,
 ) -> Function:
     """The function of one step with these options; `given` says whether there are "gains", and what is "driven"."""
     integrator = one_of("integrator of a System", integrator, INTEGRATORS, INTEGRATOR_HINTS)
     check_invertible(system.tree)
     acting = [*at_joints(system, joint_losses, joint_springs, forces), *forces]
-    return system.closures.step(integrator, acting, truth("projected", projected), given)
+    how = truth("projected", projected), given, is_carried(system.tree), telling
+    return system.closures.step(integrator, acting, *how)
 
 
 def _step(system: System, given: tuple[str, ...], **options: Any) -> Function:

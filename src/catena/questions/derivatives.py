@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from catena.algorithms.carried import is_carried
 from catena.algorithms.forward_dynamics_derivatives import FORWARD_DYNAMICS_DERIVATIVES
 from catena.algorithms.inverse_dynamics_derivatives import BIAS_DERIVATIVES, INVERSE_DYNAMICS_DERIVATIVES
 from catena.algorithms.joint_losses import AtJoints
@@ -17,7 +18,7 @@ from catena.algorithms.wrench_derivatives import (
 from catena.arguments.words import one_of, truth
 from catena.arguments.wrenches import Wrenches
 from catena.functions.function import Function
-from catena.functions.linearization import LINEARIZE, STEPS
+from catena.functions.linearization import LINEARIZE, LINEARIZE_CARRIED, STEPS
 from catena.functions.question import question
 from catena.model.singular import check_invertible
 from catena.parameters.adopting import adopting, parametrised
@@ -86,6 +87,8 @@ def _linearize(
     if "parameters" not in given:
         check_invertible(robot.tree)
         acting = acting._replace(springs=acting.springs and bool(robot.tree.stiffness.any()))
+    if "dt" in given and integrator == "semi_implicit" and is_carried(robot.tree):
+        return adopting(LINEARIZE_CARRIED[acting], given)
     return adopting(LINEARIZE[integrator if "dt" in given else None, acting], given)
 
 
@@ -276,8 +279,8 @@ class Derivatives(MotionDerivatives):
         joints, whose tangent space turns as they move: there it is −ad(v). With dt, x' is the change after that time,
         with torques and wrenches held and a step by
 
-        - "semi_implicit": v⁺ = v + dt a(q, v, tau), q⁺ = integrate(q, dt v⁺); the velocity of a free or planar joint
-          changes in axes that stand still and is then turned along with the link, as in `step`;
+        - "semi_implicit": v⁺ = v + dt a(q, v, tau), q⁺ = integrate(q, dt v⁺); what is beyond a free, planar or
+          spherical joint changes its velocity in axes that stand still, as in `step`;
         - "explicit": v⁺ = v + dt a(q, v, tau), q⁺ = integrate(q, dt v);
         - "midpoint": half an explicit step to (q½, v½); v⁺ = v + dt a(q½, v½, tau), q⁺ = integrate(q, dt v½).
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from catena.algorithms.carried import is_carried
 from catena.algorithms.force_elements import ForceElement
 from catena.algorithms.integrators import INTEGRATORS, rates_function, step_function
 from catena.algorithms.joint_losses import JointLosses
@@ -80,12 +81,12 @@ def stepping(
     joint_losses: bool,
     joint_springs: bool = True,
     forces: Sequence[ForceElement] = (),
+    telling: bool = False,
 ) -> Function:
-    """The function of one step with these options."""
+    """The function of one step with these options, perhaps one that is `telling` what forces exert."""
     integrator = one_of("integrator", integrator, INTEGRATORS, INTEGRATOR_HINTS)
-    return step_function(
-        integrator, _dynamics(robot, method), [*at_joints(robot, joint_losses, joint_springs, forces), *forces]
-    )
+    acting = [*at_joints(robot, joint_losses, joint_springs, forces), *forces]
+    return step_function(integrator, _dynamics(robot, method), acting, is_carried(robot.tree), telling)
 
 
 def rates(
@@ -159,7 +160,8 @@ class Stepping(Answering):
                 links and frames to wrenches (..., 6).
             integrator: "semi_implicit" (order 1, one forward dynamics), "midpoint" (order 2, two of them), "rk4" (order
                 4, four of them), or "linearly_implicit" (order 1, one of them, stable however stiff springs and damping
-                are). Those of order 1 let a free body that no force acts on fly straight on while it turns.
+                are). Those of order 1 let a body behind a free joint that no force acts on fly straight on while it
+                turns, whatever its parent does.
             method: the formulation of forward dynamics.
             joint_losses: whether tau loses what the model's damping and friction take, `robot.joint_losses(v)`.
             joint_springs: whether the model's springs act, with the torques stiffness (rest − q).

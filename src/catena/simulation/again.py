@@ -225,7 +225,8 @@ class Prepared(Answering):
         else:
             fields["torques"] = lambda: anew().torques(t, q, v)()
         acts = rollout.forces.acting.at_links or rollout.f_ext is not None or rollout.wrench is not None
-        fields["acting"] = (lambda: _called(exerted(anew(), t, q, v))) if acts else None
+        acted = fields["torques"]
+        fields["acting"] = (lambda: _called(exerted(anew(), t, q, v, acted))) if acts else None
         run = object.__new__(Run)  # its own way takes three times as long, and these are checked
         run.__dict__.update(fields)
         if self._after is not None:

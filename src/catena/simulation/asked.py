@@ -162,6 +162,11 @@ class Prepared:
             )
         return given if self.actuators is None else self.actuators.spread(given), given.shape[-2]
 
+    def telling(self, present: tuple[str, ...]) -> Any:
+        """The machine code of a step that tells what forces exert on links; `present` says whether f_ext is given."""
+        function = _stepping(self.robot, self.options, self.forces.traced, telling=True)
+        return self.robot._compiled.kernel(function, present, self.options.dtype, self.shape)
+
     def times(self, rows: int) -> Array:
         """The times of the start and of so many rows that follow, in s."""
         return np.asarray((self.first + np.arange(rows + 1) * self.asked.every) * self.dt)
@@ -303,8 +308,8 @@ def _attempt(given: Given, kept: Kept, t: float, arrays: Sequence[Array]) -> Arr
         kept.restored()
 
 
-def _stepping(robot: Any, options: Options, forces: Sequence[ForceElement]) -> Function:
-    """The function of one step, of a robot or of a closed system."""
+def _stepping(robot: Any, options: Options, forces: Sequence[ForceElement], telling: bool = False) -> Function:
+    """The function of one step, of a robot or of a closed system, perhaps `telling` what forces exert."""
     if isinstance(robot, ClosedStepping):
         return closed_stepping(
             cast("System", robot),
@@ -314,6 +319,7 @@ def _stepping(robot: Any, options: Options, forces: Sequence[ForceElement]) -> F
             options.projected,
             () if options.gains is None else ("gains",),
             forces,
+            telling,
         )
     how = options.integrator, options.method, options.joint_losses, options.joint_springs
-    return stepping(robot, *how, forces)
+    return stepping(robot, *how, forces, telling)

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from catena.algorithms.configurations import ADVANCED_BY
-from catena.algorithms.exerted import exerted_by
 from catena.algorithms.rollouts import RECALLED, torques
 
 if TYPE_CHECKING:
@@ -21,12 +19,12 @@ AT_ONCE = 2_000_000
 """Numbers of states that are computed again at once."""
 
 
-def exerted(rollout: Rollout, t: Array, q: Array, v: Array) -> Callable[[], Array] | None:
+def exerted(rollout: Rollout, t: Array, q: Array, v: Array, torques: Any) -> Callable[[], Array] | None:
     """How to find what acted on links in the steps after all states that were kept but the last; None without any.
 
     That is (..., rows - 1, links, 9): wrenches, and points near which they act, in the frames of links. What friction
-    remembers was not kept: forces are followed from the start. Where not all states were kept, these are computed
-    again.
+    remembers was not kept: the steps are made again from the start, under the `torques` that acted in them. Where not
+    all states were kept, these are computed again.
     """
     acts = rollout.forces.acting.at_links
     if not acts and rollout.f_ext is None and rollout.wrench is None:
@@ -35,7 +33,7 @@ def exerted(rollout: Rollout, t: Array, q: Array, v: Array) -> Callable[[], Arra
     def found() -> Array:
         total = np.zeros((*q.shape[:-2], len(t) - 1, rollout.robot.tree.n, 9))
         if acts:
-            _follow(rollout, q, v, total)
+            _follow(rollout, q, v, torques, total)
         for i in range(len(t) - 1):
             given = rollout.wrenches_at(float(t[i]), q[..., i, :], v[..., i, :])
             total[..., i, :, :6] += 0.0 if given is None else given
@@ -44,19 +42,22 @@ def exerted(rollout: Rollout, t: Array, q: Array, v: Array) -> Callable[[], Arra
     return found
 
 
-def _follow(rollout: Rollout, q: Array, v: Array, total: Array) -> None:
+def _follow(rollout: Rollout, q: Array, v: Array, torques: Any, total: Array) -> None:
     """Add what forces exert after each state that was kept."""
-    function = exerted_by(rollout.forces.acting, rollout.options.integrator == "linearly_implicit")
-    kernel = rollout.robot._compiled.kernel(function, (), rollout.options.dtype, rollout.shape)
-    moved = rollout.robot._compiled.kernel(ADVANCED_BY, (), rollout.options.dtype, rollout.shape)
-    values, every = {"dt": rollout.dt, **rollout.forces.values}, rollout.asked.every
-    for step, (before, after) in enumerate(_steps(rollout, q, v)):
-        a = moved(before[1], after[1], rollout.dt)
-        state = {**values, "q": before[0], "v": before[1], "a": a}
-        wrench, point, *left = kernel(*[state[port.name] for port in kernel.inputs])
-        values.update(zip([port.name for port in kernel.outputs][2:], left, strict=True))
-        if step % every == 0:
-            total[..., step // every, :, :] = np.concatenate([wrench, point], axis=-1)
+    values, every = {"dt": rollout.dt, **rollout.kernel_values()}, rollout.asked.every
+    values["tau"] = np.zeros(rollout.robot.nv)
+    for part in _parts(rollout, q, v, torques):
+        acted = part.torques() if callable(part.torques) else part.torques
+        for i in range(part.q.shape[-2] - 1):
+            state = part.q[..., i, :], part.v[..., i, :]
+            f_ext = rollout.wrenches_at((rollout.first + part.first + i) * rollout.dt, *state)
+            tau = {} if acted is None else {"tau": acted[..., i, :]}
+            values.update(q=state[0], v=state[1], f_ext=f_ext, **tau)
+            kernel = rollout.telling(() if f_ext is None else ("f_ext",))
+            wrench, point, *left = kernel(*[values[port.name] for port in kernel.inputs])
+            values.update(zip(rollout.forces.acting.memory, left, strict=True))
+            if (part.first + i) % every == 0:
+                total[..., (part.first + i) // every, :, :] = np.concatenate([wrench, point], axis=-1)
 
 
 def recalled_torques(rollout: Rollout, q: Array, v: Array) -> Array:
@@ -64,32 +65,41 @@ def recalled_torques(rollout: Rollout, q: Array, v: Array) -> Array:
     given: Any = rollout.control
     kernel = rollout.robot._compiled.kernel(torques(given.law), (), rollout.options.dtype, rollout.shape)
     found, memory, every = np.empty_like(v[..., :-1, :]), rollout.forces.values[RECALLED], rollout.asked.every
-    for step, (before, _) in enumerate(_steps(rollout, q, v)):
-        t = (rollout.first + step) * rollout.dt
-        tau, memory = kernel(*before, t, memory, *rollout.values(given).values())
-        if step % every == 0:
-            found[..., step // every, :] = tau
+    for part in _parts(rollout, q, v, None):
+        for i in range(part.q.shape[-2] - 1):
+            step = part.first + i
+            at = part.q[..., i, :], part.v[..., i, :], (rollout.first + step) * rollout.dt
+            tau, memory = kernel(*at, memory, *rollout.values(given).values())
+            if step % every == 0:
+                found[..., step // every, :] = tau
     return found
 
 
-def _steps(rollout: Rollout, q: Array, v: Array) -> Iterator[tuple[tuple[Array, Array], tuple[Array, Array]]]:
-    """The states before and after each step, in order."""
+class _Part(NamedTuple):
+    """The states of all steps from one on, and the torques that acted in them, or how to find them."""
+
+    first: int
+    q: Array
+    v: Array
+    torques: Any
+
+
+def _parts(rollout: Rollout, q: Array, v: Array, torques: Any) -> Iterator[_Part]:
+    """All steps in order; computed again, part by part, where not all states were kept."""
     every, rows = rollout.asked.every, q.shape[-2] - 1
     if every == 1:
-        for i in range(rows):
-            yield (q[..., i, :], v[..., i, :]), (q[..., i + 1, :], v[..., i + 1, :])
+        yield _Part(0, q, v, torques)
         return
     memory = {name: rollout.forces.values[name] for name in rollout.forces.memory}
     count = max(AT_ONCE // max(every * q[..., 0, :].size, 1), 1)
     for row in range(0, rows, count):
         some = min(count, rows - row)
         start = {"q": q[..., row, :].copy(), "v": v[..., row, :].copy(), "memory": memory or None}
-        part = rollout.again(**start, steps=some * every, first=rollout.asked.first + row * every, every=1).results(
-            None
-        )
-        memory = part.memory
-        for i in range(some * every):
-            yield (part.q[..., i, :], part.v[..., i, :]), (part.q[..., i + 1, :], part.v[..., i + 1, :])
+        part = rollout.again(**start, steps=some * every, first=rollout.asked.first + row * every, every=1)
+        found = part.results(None)
+        memory = found.memory
+        acted = part.torques(part.times(part.rows), found.q, found.v) if found.tau is None else found.tau
+        yield _Part(row * every, found.q, found.v, acted)
 
 
 def lines(acting: Array) -> tuple[Array, Array]:

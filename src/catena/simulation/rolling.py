@@ -49,6 +49,7 @@ def run_of(rollout: Rollout, out: Any = None) -> Run:
     step, joint = rollout.divergence(results)
     q, v = results.q, results.v
     t = rollout.times(rollout.rows)
+    acted = rollout.torques(t, q, v) if results.tau is None else results.tau
     return Run(
         robot,
         t,
@@ -61,9 +62,9 @@ def run_of(rollout: Rollout, out: Any = None) -> Run:
         rollout.dt,
         rollout.how,
         (),
-        rollout.torques(t, q, v) if results.tau is None else results.tau,
+        acted,
         results.memory,
-        exerted(rollout, t, q, v),
+        exerted(rollout, t, q, v, acted),
     )
 
 

@@ -257,6 +257,7 @@ class _Simulation:
         """The run as far as it came."""
         rollout, kept = self.rollout, slice(self.rows + 1)
         t, q, v = self.t[kept], self.q[..., kept, :], self.v[..., kept, :]
+        acted = self._torques(t, q, v)
         how = [rollout.how, f"interrupted at {t[-1]:g} s" if self.interrupted else ""]
         return Run(
             rollout.robot,
@@ -270,9 +271,9 @@ class _Simulation:
             rollout.dt,
             "; ".join(filter(None, how)),
             tuple(sorted(self.events, key=lambda event: event.t)),
-            self._torques(t, q, v),
+            acted,
             self.memory,
-            exerted(rollout, t, q, v),
+            exerted(rollout, t, q, v, acted),
         )
 
 

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from catena.algorithms.contact import GroundContact, Height, Sphere
+from catena.algorithms.contact import GroundContact, Sphere
 from catena.algorithms.force_elements import ForceElement
+from catena.algorithms.touches import Height
 from catena.arguments.scalars import real
 from catena.errors import UnsupportedError, kind_of
 from catena.model.shapes import BOX, CAPSULE, ELLIPSOID, Primitive
@@ -43,12 +44,11 @@ class Ground(ForceElement):
         ground = catena.Ground({"foot": (0.0, 0.0, -0.02)}, friction=0.8)
         run = robot.rollout(q, v, tau, 1e-3, ground=ground)
 
-    The normal force is that of Hunt and Crossley, stiffness · depth · (1 + dissipation · speed). In impacts of trees,
-    a point that other contacts throw up within a step may be pulled in that step, and its friction be more than its
-    normal force allows: docs/howto/simulate.md says by how much. Friction sticks: below its threshold a foot gives
-    way by less than 0.01 mm. Steps take both at their end, and stay stable however stiff the ground is. To follow
-    contacts they should be no longer than √(mass / stiffness), 10 ms where no stiffness is given; beyond twice that
-    there is a StepWarning. Feet begin to slide within some 15 steps.
+    The normal force is that of Hunt and Crossley, stiffness · depth · (1 + dissipation · speed). It never pulls, and
+    friction is at most its coefficient times the normal force, in every step. Friction sticks: below its threshold a
+    foot gives way by less than 0.01 mm. Steps take both at their end, and stay stable however stiff the ground is. To
+    follow contacts they should be no longer than √(mass / stiffness), 10 ms where no stiffness is given; beyond twice
+    that there is a StepWarning. Feet begin to slide within some 15 steps.
 
     Attributes:
         points: what touches: names of links and frames, whose origins do; or a mapping from such names to points of
