@@ -11,6 +11,7 @@ from scipy.sparse import csr_matrix
 from scipy.sparse.linalg import splu
 
 from catena.errors import SingularError
+from catena.functions.sparse_factors import sparse_factors
 
 Array = npt.NDArray[Any]
 
@@ -73,7 +74,7 @@ def log_abs_determinants(matrix: csr_matrix, blocks: int = 1) -> Array:
     if matrix.shape[0] == 0:
         return np.zeros(blocks)
     try:
-        factors = splu(matrix.tocsc())
+        factors = sparse_factors(matrix)
         return _sums(np.log(np.abs(factors.U.diagonal()[factors.perm_c])), blocks)
     except RuntimeError as error:
         raise SingularError("the coordinates are not independent at this configuration") from error

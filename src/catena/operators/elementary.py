@@ -12,9 +12,10 @@ from scipy.sparse.linalg import splu
 
 from catena.algorithms.closure_tolerances import UNSURE
 from catena.errors import ShapeError, SingularError
+from catena.functions.sparse_factors import sparse_factors
 from catena.operators.expression import ATOM, Array, Operator
 from catena.operators.structure import ANYWHERE, CAUSAL, MEMORYLESS, OWN, Pattern, Space, Structure
-from catena.operators.systems import Signal, System, with_places
+from catena.operators.systems import Signal, System
 
 PROBES = 3
 """So many random vectors ask whether an inverse is one."""
@@ -144,7 +145,7 @@ class Solve(Elementary):
         matrix = self.matrix.sparse.tocsc()
         if self._pattern != MEMORYLESS:
             return splu(matrix, permc_spec="NATURAL")  # triangular with ones on the diagonal
-        return _factored(with_places(matrix, np.arange(matrix.shape[0])), self.matrix.name, order="NATURAL")
+        return _factored(matrix, self.matrix.name, order="NATURAL")
 
     def apply(self, x: Array) -> Array:
         """Substitution."""
@@ -157,13 +158,13 @@ class Solve(Elementary):
     def realise(self, system: System, signal: Signal) -> Signal:
         """A new unknown y with matrix · y = signal."""
         y = system.unknown(self.range.total)
-        system.require(y.under(self.matrix.sparse) + signal.scaled(-1.0), of=y)
+        system.require(y.under(self.matrix.sparse) + signal.scaled(-1.0))
         return y
 
     def realise_transposed(self, system: System, signal: Signal) -> Signal:
         """A new unknown y with matrixᵀ · y = signal."""
         y = system.unknown(self.domain.total)
-        system.require(y.under(self.matrix.sparse.T.tocsr()) + signal.scaled(-1.0), of=y)
+        system.require(y.under(self.matrix.sparse.T.tocsr()) + signal.scaled(-1.0))
         return y
 
     @property
@@ -258,7 +259,7 @@ class Inverse(Operator):
     def realise(self, system: System, signal: Signal) -> Signal:
         """A new unknown that the expression turns into the signal."""
         y = system.unknown(self.range.total)
-        system.require(self.expression.realise(system, y) + signal.scaled(-1.0), of=y)
+        system.require(self.expression.realise(system, y) + signal.scaled(-1.0))
         return y
 
     @property
@@ -300,12 +301,12 @@ def _factored(matrix: Any, name: str, order: str, outputs: int | None = None) ->
     """
     size = matrix.shape[0]
     if size == 0:
-        return splu(matrix, permc_spec=order)
+        return splu(matrix)
     rows, columns = (np.asarray(abs(matrix).max(axis=i).todense()).ravel() for i in (1, 0))
     if not (np.all(rows) and np.all(columns)):
         raise SingularError(f"{name} has no inverse here: a row or a column of its equations is zero")
     try:
-        factors = splu(matrix, permc_spec=order)
+        factors = sparse_factors(matrix, order)
     except RuntimeError as error:
         raise SingularError(f"{name} has no inverse here: {error}") from error
     if outputs == 0:

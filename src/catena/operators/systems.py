@@ -11,7 +11,6 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-import numpy as np
 import scipy.sparse as sparse
 
 
@@ -42,31 +41,17 @@ class System:
 
     sizes: list[int] = field(default_factory=list)
     equations: list[Signal] = field(default_factory=list)
-    owned: list[int] = field(default_factory=list)
 
     def unknown(self, size: int) -> Signal:
         """A new unknown vector."""
         self.sizes.append(size)
         return Signal({len(self.sizes) - 1: sparse.identity(size, format="csr")})
 
-    def require(self, signal: Signal, of: Signal) -> None:
-        """One more equation: the signal is zero. It is the one that an unknown vector of its size was made for."""
+    def require(self, signal: Signal) -> None:
+        """One more equation: the signal is zero."""
         self.equations.append(signal)
-        self.owned.extend(of.terms)
 
     def matrix(self, last: Signal) -> Any:
         """All equations and one more, whose right-hand side comes last, for the first unknown, as one sparse matrix."""
         rows = [[signal.terms.get(number) for number in range(len(self.sizes))] for signal in (*self.equations, last)]
-        start = np.cumsum([0, *self.sizes])
-        own = np.concatenate([np.arange(start[i], start[i + 1]) for i in (*self.owned, 0)])
-        return with_places(sparse.bmat(rows, format="coo"), own)
-
-
-def with_places(matrix: Any, columns: Any) -> Any:
-    """A sparse square matrix that has an entry, if only a zero, in one of these columns in each row.
-
-    SuperLU writes past its arrays if it finds no place for a pivot; of pivots that are zero it says so.
-    """
-    matrix, size = matrix.tocoo(), matrix.shape[0]
-    at = np.concatenate([matrix.row, np.arange(size)]), np.concatenate([matrix.col, columns])
-    return sparse.coo_matrix((np.concatenate([matrix.data, np.zeros(size)]), at), shape=matrix.shape).tocsc()
+        return sparse.bmat(rows, format="csc")
