@@ -72,6 +72,13 @@ def test_an_inverse_of_what_has_none_is_always_an_error(rng: np.random.Generator
         assert relative(o.Omega.inv @ r, np.linalg.solve(o.Omega.dense(), r)) < 1e-9
 
 
+def test_entries_that_rounding_left_of_zero_are_none() -> None:
+    """Two rods along one line in a planar chain: Ω had an inverse of 1e35."""
+    case = closed_soak.random_case(1, 219)
+    with pytest.raises(catena.SingularError, match="no inverse"):
+        _ = case.system.operators(case.q).Omega.inv @ np.ones(3)
+
+
 def test_equations_without_a_place_for_a_pivot_are_refused_quietly(capfd: pytest.CaptureFixture[str]) -> None:
     """Two rods along one line and a weld: SuperLU wrote past its arrays, which BLAS complained of, and crashed."""
     case = closed_soak.random_case(1, 3)

@@ -296,8 +296,9 @@ def _factored(matrix: Any, name: str, order: str, outputs: int | None = None) ->
     """The factors of a sparse matrix. SingularError if its solutions, of which the first `outputs` count, say nothing.
 
     Pivots do not tell: what rounding leaves of zero may be anything beside them. So a few equations are solved with
-    random right-hand sides, at the end where inputs of expressions are, and once more for what rounding changes in
-    elimination, a digit of |L| |U|: if that is large beside the solution, there is no inverse.
+    random right-hand sides, at the end where inputs of expressions are, and once more for what rounding changes: in
+    elimination a digit of |L| |U|, in entries, which may be what rounding left of zero, one of the smaller of what is
+    largest in the row and in the column. If that is large beside the solution, there is no inverse.
     """
     size = matrix.shape[0]
     if size == 0:
@@ -318,6 +319,9 @@ def _factored(matrix: Any, name: str, order: str, outputs: int | None = None) ->
     touched = np.empty_like(solution)
     touched[factors.perm_c] = np.abs(solution)
     touched = (abs(factors.L) @ (abs(factors.U) @ touched))[factors.perm_r]
+    entries = matrix.tocoo()
+    entries.data = np.minimum(rows[entries.row], columns[entries.col])
+    touched = touched + entries @ np.abs(solution)
     change = factors.solve(np.finfo(float).eps * signs * touched)
     off, whole = (np.linalg.norm((columns[:, None] * x)[kept], axis=0) for x in (change, solution))
     if np.any(off > UNSURE * whole):
