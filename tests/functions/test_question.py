@@ -13,6 +13,8 @@ import catena
 from catena.cli import info
 from catena.kernels.call import layout
 
+GIL = pytest.mark.skipif(hasattr(sys, "_is_gil_enabled") and not sys._is_gil_enabled(), reason="no GIL")
+
 CODE = """
 import numpy as np
 from catena.kernels.call import layout
@@ -65,6 +67,7 @@ for _ in range(3):  # from the second time on, calls with arrays alone go a quic
 """
 
 
+@GIL
 def test_python_alone_gives_the_same_bits() -> None:
     runs = [[sys.executable, "-W", "error", "-c", CODE.format(without=without)] for without in (False, True)]
     found = [subprocess.run(run, capture_output=True, text=True, timeout=300) for run in runs]
@@ -112,7 +115,7 @@ print(*set(asked))
 """
 
 
-@pytest.mark.skipif(hasattr(sys, "_is_gil_enabled") and not sys._is_gil_enabled(), reason="no GIL")
+@GIL
 def test_every_supported_python_is_answered_by_machine_code() -> None:
     """Tests of the emitted call are skipped where it is off: this one is not."""
     assert layout.why_python_answers() is None
