@@ -80,7 +80,7 @@ def overdetermined():
 def test_wrong_code_is_found_out_where_many_samples_hang_on_the_last_digits():
     """Steps of redundant loops that are open do: these samples do not count, and all others must agree."""
     system = overdetermined()
-    function = closed_stepping(system, "semi_implicit", False, True, True, False)
+    function = closed_stepping(system, "semi_implicit", False, True, True)
     sizes, outputs = trace(lowered_for(system.tree, function), function)
     for factor in (1.0, 1.0 + 1e-5):
         made = {name: [factor * values[0], *values[1:]] for name, values in outputs.items()}
