@@ -16,6 +16,7 @@ from dataclasses import replace
 from typing import Any
 
 from catena.algorithms.closed_chains import free_innovations, rates, residual
+from catena.algorithms.closure_tolerances import CORRECTIONS, DAMPING, ROUNDS
 from catena.algorithms.contact_system import Closure, Contact, combined, less, rows_of, smooth
 from catena.algorithms.force_elements import ForceElement
 from catena.algorithms.integrators import State, step_function
@@ -23,13 +24,6 @@ from catena.functions.function import Function
 from catena.scalars import Scalar, largest, where
 from catena.spatial import Dofs
 from catena.sweeps import Field, Links
-
-DAMPING, ROUNDS = 1e-10, 4
-"""How much of itself the diagonal of Ω gets on top, and how often the contact system is solved. The share of that in
-what a direction then has in Ω, to the power of the rounds, is the share of its accelerations that is lacking."""
-
-CORRECTIONS = 3
-"""How often q and v are corrected at the end of a step."""
 
 
 def accelerations(

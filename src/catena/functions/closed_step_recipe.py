@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from catena.algorithms.carried import CARRIED, is_carried
+from catena.algorithms.closure_tolerances import CLOSED, CORRECTIONS
 from catena.algorithms.configurations import INTEGRATE
 from catena.algorithms.force_elements import STIFF, ForceElement
 from catena.algorithms.integrators import ADVANCE, STAGE
@@ -31,9 +32,6 @@ Rates = Callable[[Array, Array], Array]
 
 INTEGRATORS = ("semi_implicit", "midpoint", "rk4")
 """The steps that there are."""
-
-CLOSED, CORRECTIONS = 1e-13, 3
-"""A projected state is off by at most so much, in m and rad, or was corrected so often."""
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from typing import Any, cast
 import numpy as np
 import numpy.typing as npt
 
-from catena.algorithms.closure_tolerances import NOTHING
+from catena.algorithms.closure_tolerances import LEAST_PIVOT, NOTHING
 from catena.algorithms.closures import Closed, Coupled
 from catena.algorithms.forward_dynamics import FD3
 from catena.algorithms.innovations import FACTOR, SOLVE, WHITENED
@@ -331,4 +331,4 @@ def inverses(S: Array) -> tuple[Array, Array]:
     w, E = np.linalg.eigh(np.where(good, scaled, 0.0))
     E = size[..., :, None] * E
     least = w[..., :1] if w.shape[-1] else np.ones((*S.shape[:-2], 1))
-    return (E / np.maximum(w, 1e-16)[..., None, :]) @ np.swapaxes(E, -1, -2), least
+    return (E / np.maximum(w, LEAST_PIVOT)[..., None, :]) @ np.swapaxes(E, -1, -2), least

@@ -23,6 +23,7 @@ from catena.algorithms.newton_euler import INVERSE_DYNAMICS
 from catena.algorithms.regressor import columns_of, torques_by_parameters
 from catena.functions.derived import jvp
 from catena.functions.function import Function, by_recipe
+from catena.functions.least_norm import LeastNorm
 from catena.functions.linearization import linearized, rolled
 from catena.functions.recipes import Ask, times
 
@@ -140,7 +141,7 @@ class ClosureSlopes:
         dynamics = with_acting(closures.forward_dynamics(("f_ext",) if f_ext else ()), *acting)
         a = np.asarray(ask(dynamics, q, v, tau, *f_ext)[0])
         J = np.asarray(ask(closures.jacobian, q))
-        inverse = np.linalg.pinv(finite(J), rcond=DEPENDENT_ROWS)
+        inverse = LeastNorm(J, DEPENDENT_ROWS).inverse
         lam = times(np.swapaxes(inverse, -1, -2), ask(needs, q, v, a, *f_ext) - tau)
         still = np.zeros(ask.tree.nv)
         needed = ask(jvp(needs, ("q", "v", "a")), q, v, a, dq, dv, still, *f_ext)
@@ -165,9 +166,3 @@ class _Slopes:
         self.forces = jvp(closures.torques, ("q",))
         self.exerted = jvp(closures.forces, ("q",))
         self.bias = jvp(closures.bias, ("q", "v"))
-
-
-def finite(matrices: Array) -> Array:
-    """Matrices (..., m, n), zero in place of those that hold anything but numbers: no other suffers from them."""
-    good = np.isfinite(matrices).all(axis=(-1, -2), keepdims=True)
-    return np.where(good, matrices, 0.0)

@@ -29,9 +29,10 @@ from catena.algorithms.innovations import FACTOR, INVERSE_ROOT, SOLVE
 from catena.algorithms.parameters import for_samples
 from catena.functions.closed_step_recipe import StepRecipe
 from catena.functions.closure_recipes import ClosureRecipes, Pair, Terms
-from catena.functions.closure_slopes import ClosureSlopes, finite
+from catena.functions.closure_slopes import ClosureSlopes
 from catena.functions.frames import place_of, transform_of
 from catena.functions.function import Function, by_recipe
+from catena.functions.least_norm import LeastNorm
 from catena.functions.recipes import Ask, times
 from catena.functions.sparse_recipe import SparseContact
 from catena.model.constraints import AnyConstraint, Coupling
@@ -182,14 +183,11 @@ class Closures:
         self, ask: Ask, q: Array, free: Array, short: Array, poor: Array, a: Array, forces: Array
     ) -> tuple[Array, Array]:
         """Put what is least in the sense of Gauss where `poor`: free + M⁻¹Jᵀλ with J M⁻¹Jᵀ λ = short."""
-        U, s, Vt = np.linalg.svd(finite(ask(self.white_jacobian, q)), full_matrices=False)
-        kept = s > DEPENDENT_MOTIONS * s[..., :1]
-        reciprocal = np.where(kept, 1.0 / np.where(kept, s, 1.0), 0.0)
-        y = reciprocal * times(Vt, short)
-        lam = times(np.swapaxes(Vt, -1, -2), reciprocal * y)
+        white = LeastNorm(ask(self.white_jacobian, q), DEPENDENT_MOTIONS)
+        moved = white.solve_transposed(short)
         a, forces = np.array(a), np.array(forces)
-        a[poor] = free + ask(INVERSE_ROOT, q, *ask(FACTOR, q), times(U, y))
-        forces[poor] = ask(self.forces, q, lam)
+        a[poor] = free + ask(INVERSE_ROOT, q, *ask(FACTOR, q), moved)
+        forces[poor] = ask(self.forces, q, white.solve(moved))
         return a, forces
 
 

@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from catena.algorithms.closure_tolerances import LEFT, SINGULAR_ARM
 from catena.algorithms.innovations import FACTOR, SOLVE
 from catena.algorithms.kinematics import WRENCH_TORQUES
 from catena.functions.recipes import Ask, times
@@ -28,10 +29,6 @@ Array = npt.NDArray[Any]
 
 FEWEST_ARMS, MOST_OBJECTS = 3, 8
 """With fewer arms, or with more objects, all constraints are solved together."""
-
-SINGULAR, LEFT = 1e-12, 1e-13
-"""An arm is singular whose Ω, with a diagonal of ones, has a smaller eigenvalue; and what may be left of r, relative to
-all that is added up in it."""
 
 
 class Grasps:
@@ -114,7 +111,7 @@ class Grasps:
             a[..., dofs] += _solution(M, push)  # not δ: so that r sees all that λ has got wrong
         added = np.abs(target) + self._rates(*map(np.abs, (x, A, a)))
         left, size = (np.abs(each).max(axis=(-1, -2)) for each in (r, added))
-        return a, lam[..., self.arm, self.slot], (left <= LEFT * size) & (least[..., 0] > SINGULAR).all(axis=-1)
+        return a, lam[..., self.arm, self.slot], (left <= LEFT * size) & (least[..., 0] > SINGULAR_ARM).all(axis=-1)
 
     def _rates(self, x: Array, A: Array, a: Array) -> Array:
         """The rates of the constraints (..., arms, slots) that accelerations give: of the arms, and of the objects."""

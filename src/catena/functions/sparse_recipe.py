@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from catena.algorithms.closure_tolerances import IMPROVEMENTS, NEARLY, SETTLED
 from catena.algorithms.innovations import FACTOR, SOLVE
 from catena.algorithms.kinematics import WRENCH_TORQUES
 from catena.functions.recipes import Ask
@@ -21,9 +22,6 @@ Array = npt.NDArray[Any]
 SparseContact = Callable[[Array, Array, Array], Callable[[Array], Array]]
 """For a configuration (nq,), the links on both sides of each direction (k, 2) and its wrenches on them (k, 2, 6): what
 solves (Ω + ρ) λ = r for vectors r (k,), with a small ρ."""
-
-ROUNDS, SETTLED, NEARLY = 12, 1e-13, 1e-10
-"""So often the solution is improved, until so little is left of the rates that it is made of; what must do at last."""
 
 
 class ManyLoops:
@@ -54,7 +52,7 @@ class ManyLoops:
         ask, factors, solve = self._ask, self._ask(FACTOR, q), self._sparse(q, self._links, wrenches)
         lam, moved = np.zeros_like(wanted), self._rates(q, a)
         size = np.abs(wanted).max() + np.abs(moved).max()
-        for _ in range(ROUNDS):
+        for _ in range(IMPROVEMENTS):
             r = wanted - moved
             if np.abs(r).max() <= SETTLED * size:
                 return a, lam, 1.0

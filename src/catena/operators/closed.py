@@ -19,6 +19,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sparse
 
+from catena.algorithms.closure_tolerances import ADDED
 from catena.operators.algebra import Operators
 from catena.operators.elementary import Inverse, Matrix, Named
 from catena.operators.expression import Operator
@@ -29,9 +30,6 @@ if TYPE_CHECKING:
     from catena.system import System
 
 Array = npt.NDArray[Any]
-
-RHO = 1e-9
-"""What is added to the diagonal of Ω, relative to its largest entry, so that constraints may be redundant."""
 
 
 class ClosedStates(NamedTuple):
@@ -136,7 +134,7 @@ def sparse_contact(robot: Robot, q: Array, links: Array, wrenches: Array) -> Cal
     o, held = Operators(robot, q, ()), Space("held", len(links))
     BQ = Matrix("BQ", o._links, held, lambda: _on_links(robot.tree.n, links, wrenches))
     C = o.H @ o.psi @ BQ
-    rho = RHO * _largest(o.geometry.M, links, wrenches)
+    rho = ADDED * _largest(o.geometry.M, links, wrenches)
     damped = C.T @ o.D.inv @ C + rho * Matrix("I", held, held, lambda: sparse.identity(len(links)))
     solution = Inverse(damped, checked=False)  # what is lacking is found by sweeps, and solved for again
     return lambda r: np.asarray(solution @ r)

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 import numpy as np
 import numpy.typing as npt
 
-from catena.algorithms.closure_tolerances import DEPENDENT_ROWS
+from catena.algorithms.closure_tolerances import CONSISTENT, DEPENDENT_ROWS
 from catena.arguments.arrays import as_floats, as_samples
 from catena.arguments.links import JointLike
 from catena.arguments.scalars import of_systems, real
 from catena.arguments.wrenches import Wrenches
 from catena.errors import CatenaError, ModelError
-from catena.functions.closure_slopes import finite
 from catena.functions.closures import starts_of
+from catena.functions.least_norm import LeastNorm
 from catena.functions.recipes import times
 from catena.model.joints import JOINT_TYPES
 from catena.questions.closing import Closing
@@ -24,9 +24,6 @@ if TYPE_CHECKING:
     from catena.system import System
 
 Array = npt.NDArray[Any]
-
-_CONSISTENT = 1e-7
-"""How far accelerations and torques may be from what the constraints allow, relative to their size."""
 
 
 class ClosedTorques(NamedTuple):
@@ -78,15 +75,16 @@ class Torques(Closing):
         J = np.asarray(self.constraint_jacobian(q))
         self._check_kept(q, v, a, J)
         motors, Jt = _motors(system, actuated), np.swapaxes(J, -1, -2)
-        passive = _pinv(Jt[..., ~motors, :])  # tau = needed − Jᵀλ is zero without motors: that much of λ is given
+        # without motors tau = needed − Jᵀλ is zero: that much of λ is given
+        passive = LeastNorm(Jt[..., ~motors, :], DEPENDENT_ROWS).inverse
         lam = times(passive, needed[..., ~motors])
         root = np.sqrt(_weights(system, weights))[motors]
         R = root[:, None] * Jt[..., motors, :]
         left = R - (R @ passive) @ Jt[..., ~motors, :]  # what is free of λ makes the other torques least
-        lam = lam + times(_pinv(left, beside=R), root * (needed - times(Jt, lam))[..., motors])
+        lam = lam + LeastNorm(left, DEPENDENT_ROWS, beside=R).solve(root * (needed - times(Jt, lam))[..., motors])
         tau = needed - times(Jt, lam)
         missing = np.abs(tau[..., ~motors]).max(axis=-1, initial=0.0)
-        if (missing > _CONSISTENT * np.maximum(np.abs(needed).max(axis=-1, initial=0.0), 1.0)).any():
+        if (missing > CONSISTENT * np.maximum(np.abs(needed).max(axis=-1, initial=0.0), 1.0)).any():
             raise CatenaError(
                 f"inverse_dynamics: the actuated joints cannot cause these accelerations; {missing.max():.3g} N m or N "
                 "are missing; give other accelerations, or more joints in actuated=…"
@@ -99,7 +97,7 @@ class Torques(Closing):
         off = np.abs(times(J, a) + np.asarray(self.constraint_bias(q, v)))
         a, v = np.abs(a).max(axis=-1, initial=1.0), np.abs(v).max(axis=-1, initial=0.0)
         size = np.abs(J).max(axis=(-1, -2), initial=1.0) * a + v**2
-        broken = off > _CONSISTENT * size[..., None]
+        broken = off > CONSISTENT * size[..., None]
         if broken.any():
             system = cast("System", self)
             worst = np.where(broken, off, 0.0).reshape(-1, off.shape[-1]).max(axis=0)
@@ -141,9 +139,9 @@ class Torques(Closing):
         kernel = system._compiled.kernel(self.closures.forces)
         basis = np.asarray(kernel(q[..., None, :], np.eye(self.closures.rows)))  # (..., k, constraints, 6)
         basis = basis.reshape(*basis.shape[:-2], -1)
-        lam = times(_pinv(np.swapaxes(basis, -1, -2)), given.reshape(*given.shape[:-2], -1))
+        lam = LeastNorm(basis, DEPENDENT_ROWS).solve_transposed(given.reshape(*given.shape[:-2], -1))
         scaled, x = grasp * (metric * touching), lam / metric * touching
-        inner = x - times(_pinv(scaled), times(scaled, x))
+        inner = x - LeastNorm(scaled, DEPENDENT_ROWS).solve(times(scaled, x))
         return np.asarray(kernel(q, inner * metric))
 
     def _touches(self, constraint: Any, link: int) -> bool:
@@ -169,15 +167,3 @@ def _motors(system: System, actuated: Iterable[JointLike] | None) -> Array:
     for joint in chosen:
         found[joint.v_slice] = True
     return found
-
-
-def _pinv(A: Array, beside: Array | None = None) -> Array:
-    """Pseudo-inverses; those of matrices that hold anything but numbers are zero.
-
-    Singular values count as zero that are small beside the largest one, or beside the size of another matrix.
-    """
-    U, s, Vt = np.linalg.svd(finite(A), full_matrices=False)
-    size = s.max(axis=-1, initial=0.0) if beside is None else np.linalg.norm(finite(beside), axis=(-1, -2))
-    counts = s > DEPENDENT_ROWS * size[..., None]
-    inverse = np.where(counts, 1.0 / np.where(counts, s, 1.0), 0.0)
-    return np.asarray((np.swapaxes(Vt, -1, -2) * inverse[..., None, :]) @ np.swapaxes(U, -1, -2))

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 import numpy as np
 import numpy.typing as npt
 
-from catena.algorithms.closure_tolerances import DEPENDENT_ROWS, NEGLIGIBLE
+from catena.algorithms.closure_tolerances import DEPENDENT_ROWS, NEGLIGIBLE, SHARED, TOUCHING
 from catena.arguments.arrays import Port, as_array
 from catena.arguments.links import JointLike
 from catena.arguments.scalars import generator, of_systems, real, whole
@@ -282,14 +282,14 @@ def _natural_sizes(system: System, q: Array) -> Array:
 def _connected(shared: Sequence[Array]) -> list[list[int]]:
     """Groups of blocks of rows of a null space that are not zero and not orthogonal to each other."""
     scale = max((float(np.abs(x).max(initial=0.0)) for x in shared), default=0.0)
-    left = [i for i, x in enumerate(shared) if np.abs(x).max(initial=0.0) > 1e-7 * scale]
+    left = [i for i, x in enumerate(shared) if np.abs(x).max(initial=0.0) > SHARED * scale]
     groups = []
     while left:
         group, waiting = [], [left.pop(0)]
         while waiting:
             i = waiting.pop()
             group.append(i)
-            near = [j for j in left if np.abs(shared[i] @ shared[j].T).max() > 1e-9 * scale * scale]
+            near = [j for j in left if np.abs(shared[i] @ shared[j].T).max() > TOUCHING * scale * scale]
             left = [j for j in left if j not in near]
             waiting += near
         groups.append(sorted(group))

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 import numpy.typing as npt
 
+from catena.algorithms.closure_tolerances import OPEN
 from catena.arguments.arrays import Port, as_array
 from catena.arguments.scalars import of_systems
 from catena.errors import DivergenceWarning, ModelError, warn
@@ -28,9 +29,6 @@ if TYPE_CHECKING:
     from catena.system import System
 
 Array = npt.NDArray[Any]
-
-OPEN = 1e-8
-"""Loops that are open by more at the end of a projected run are warned of."""
 
 
 def check_movable(system: System, q: Any) -> None:
