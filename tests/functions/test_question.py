@@ -149,6 +149,7 @@ def test_free_threaded_builds_say_once_that_python_answers() -> None:
     assert found.stdout.splitlines() == ["['SpeedWarning'] True True", "True"]
 
 
+@GIL
 def test_info_says_that_python_answers(monkeypatch: pytest.MonkeyPatch) -> None:
     robot = catena.load("two_link_arm")
     assert info.as_dictionary(robot)["answered_by_python"] is None
