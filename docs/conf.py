@@ -39,7 +39,6 @@ autodoc_type_aliases = {"Array": "Array"}
 python_use_unqualified_type_names = True
 suppress_warnings = ["ref.python"]  # types of one name in several modules, such as Solution: links lead to one
 autodoc_member_order = "bysource"
-autodoc_preserve_defaults = True
 add_module_names = False
 
 SECTIONS = {"Args:": "param", "Attributes:": "ivar", "Raises:": "raises", "Returns:": "returns", "Example:": "Example"}
@@ -96,7 +95,13 @@ def displayed_formula(self, node: nodes.math_block) -> None:
     raise nodes.SkipNode
 
 
+def plain_defaults(_app, _kind, _name, _what, _options, signature: str | None, returned: str | None):
+    """Classes among defaults by their names."""
+    return None if signature is None else (re.sub(r"<class '([\w.]+)'>", r"\1", signature), returned)
+
+
 def setup(app) -> None:
     app.add_html_math_renderer("mathml", (inline_formula, None), (displayed_formula, None))
     app.connect("autodoc-process-docstring", as_plain_text)
+    app.connect("autodoc-process-signature", plain_defaults)
     app.connect("viewcode-follow-imported", where_written)
