@@ -103,3 +103,18 @@ def test_operators_in_use_can_be_copied_and_pickled(copied) -> None:
         o = asked.operators(q)
         expected = o.phi @ x
         assert np.array_equal(copied(o).phi @ x, expected)
+
+
+MASSLESS_HAND = """<robot name="arm"><link name="base"/><link name="hand"/><link name="a"><inertial><mass value="1"/>
+<inertia ixx="0.1" iyy="0.1" izz="0.1" ixy="0" ixz="0" iyz="0"/></inertial></link>
+<joint name="j1" type="continuous"><parent link="base"/><child link="a"/></joint>
+<joint name="j2" type="continuous"><parent link="a"/><child link="hand"/></joint></robot>"""
+
+
+def test_joints_that_nothing_resists_are_named() -> None:
+    with pytest.warns(catena.ModelWarning):
+        arm = catena.load(MASSLESS_HAND)
+    operators = arm.operators(np.zeros((3, 2)))
+    with pytest.raises(catena.SingularError, match="'j2' of link 'hand'") as caught:
+        operators.D.inv @ np.ones((3, 2))
+    assert (caught.value.link, caught.value.joint) == ("hand", "j2")

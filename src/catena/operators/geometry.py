@@ -14,7 +14,9 @@ import numpy as np
 import numpy.typing as npt
 
 from catena.algorithms.innovations import INERTIAS
+from catena.errors import SingularError
 from catena.functions import engine
+from catena.functions.watch import unresisted
 from catena.model.joints import JOINT_TYPES
 from catena.model.lowering.lowered import OF_JOINT, Lowered, lower
 from catena.spatial import Dofs, Force
@@ -146,7 +148,10 @@ class Geometry:
             own = slice(starts[k], starts[k + 1])
             U = H[:, own] @ P[:, k]
             block = U @ np.swapaxes(H[:, own], 1, 2) + np.diag(self.tree.armature[own])  # (4.6)
-            G[:, own] = np.linalg.solve(block, U)  # (5.12)
+            try:
+                G[:, own] = np.linalg.solve(block, U)  # (5.12)
+            except np.linalg.LinAlgError:
+                raise self._unresisted(k) from None
             D[:, own, : block.shape[-1]] = np.tril(block)
             if parent >= 0:
                 P_plus = P[:, k] - np.swapaxes(U, 1, 2) @ G[:, own]
@@ -154,6 +159,14 @@ class Geometry:
                 carried = phi[:, k] @ P_plus @ np.swapaxes(phi[:, k], 1, 2)  # (4.5)
                 P[:, parent] += 0.5 * (carried + np.swapaxes(carried, 1, 2))
         return lambda: P, D, G
+
+    def _unresisted(self, link: int) -> SingularError:
+        names = {"link": self.tree.link_names[link], "joint": self.tree.joint_names[link]}
+        return SingularError(
+            f"operators: the mass matrix is singular at this configuration{unresisted(self.tree, link)}; give "
+            "that link mass or its joint an armature",
+            **names,
+        )
 
     @cached_property
     def P(self) -> Array:
