@@ -53,3 +53,10 @@ def test_wrong_shapes_are_refused_by_name() -> None:
     bar = closed_model("four_bar")
     with pytest.raises(catena.ShapeError, match=r"driven must have shape \(\.\.\., 3, 3\)"):
         bar.forward_dynamics(np.zeros(3), np.zeros(3), np.zeros(3), driven=np.zeros(3))
+
+
+def test_driven_constraints_and_forces_of_a_list_are_refused_together() -> None:
+    bar = closed_model("four_bar")
+    q, still, told = bar.close(CLOSED_MODELS["four_bar"](bar)), np.zeros(3), np.zeros((3, bar.closures.rows))
+    with pytest.raises(catena.UnsupportedError, match="driven is for steps without forces"):
+        bar.step(q, still, still, 1e-3, driven=told, forces=[catena.Drag(1.0)])
